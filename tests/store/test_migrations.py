@@ -88,15 +88,21 @@ async def test_a_database_of_the_version_before_is_upgraded_with_its_rows(
         ]
 
 
-async def test_approvals_of_the_first_release_are_kept(url: str) -> None:
-    """As 0005 left them: nobody knew who asked, nor how far a yes went."""
+async def test_what_the_first_release_stored_is_kept_and_counted(url: str) -> None:
+    """As 0005 left it: nobody knew who asked, how far a yes went, or how much a user has."""
+    await make_old(url)
     async with opened(url) as store:
         await store.commit([Put(approval("a"))])
     with connected(url) as connection:
         connection.execute(text("DROP INDEX idx_approvals_reach"))
         for name in ("asked_by", "because", "reach", "revoked_at"):
             connection.execute(text(f"ALTER TABLE approvals DROP COLUMN {name}"))
-        connection.execute(text("DROP TABLE audit"))
+        connection.execute(text("ALTER TABLE delegated_tasks DROP COLUMN role"))
+        before = connection.execute(text("SELECT user_id, bytes FROM stored")).all()
+        for table in ("messages", "tool_calls", "conversations"):
+            _drop_counting(connection, table)
+        for table in ("audit", "access_tokens", "stored"):
+            connection.execute(text(f"DROP TABLE {table}"))
         connection.execute(update(versions).values(version_num="0005"))
     async with opened(url) as store:
         assert await store.approval("a", user_id="ann") == approval("a")
@@ -104,8 +110,17 @@ async def test_approvals_of_the_first_release_are_kept(url: str) -> None:
         await store.commit([Put(lasting)])
         assert await store.standing_approvals(user_id="ann") == [lasting]
     with connected(url) as connection:
+        assert connection.execute(text("SELECT user_id, bytes FROM stored")).all() == before != []
         context = MigrationContext.configure(connection, opts={"include_object": in_the_schema})
         assert compare_metadata(context, metadata) == []
+
+
+def _drop_counting(connection: Connection, table: str) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.execute(text(f"DROP FUNCTION vivavoce_stored_{table}() CASCADE"))
+        return
+    for name in ("stored", "stored_anew", "not_stored"):
+        connection.execute(text(f"DROP TRIGGER {table}_{name}"))
 
 
 async def test_a_migration_that_fails_leaves_the_database_as_it_was(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -231,12 +232,26 @@ def install(connection: Connection) -> None:
             connection.exec_driver_sql(statement)
 
 
-def _sqlite(table: str, columns: Sequence[str]) -> Iterable[str]:
-    def size(row: str) -> str:
-        return " + ".join(
-            (str(ROW_BYTES), *(f"coalesce(length(CAST({row}.{c} AS BLOB)), 0)" for c in columns))
-        )
+def count(connection: Connection) -> None:
+    """Into `stored`, which is empty: what is there already."""
+    postgres = connection.dialect.name == "postgresql"
+    sizes = {t.name: _size(t.name, c, postgres=postgres) for t, c in _COUNTED.items()}
+    each = " UNION ALL ".join(
+        f"SELECT user_id, {size} AS bytes FROM {name}"  # noqa: S608
+        for name, size in sizes.items()
+    )
+    total = f"SELECT user_id, sum(bytes) FROM ({each}) AS rows_of GROUP BY user_id"  # noqa: S608
+    connection.exec_driver_sql(f"INSERT INTO stored (user_id, bytes) {total}")
 
+
+def _size(row: str, columns: Sequence[str], *, postgres: bool) -> str:
+    size = "octet_length({}::text)" if postgres else "length(CAST({} AS BLOB))"
+    sizes = (f"coalesce({size.format(f'{row}.{column}')}, 0)" for column in columns)
+    return " + ".join((str(ROW_BYTES), *sizes))
+
+
+def _sqlite(table: str, columns: Sequence[str]) -> Iterable[str]:
+    size = partial(_size, columns=columns, postgres=False)
     change = "UPDATE stored SET bytes = bytes"
     yield f"""CREATE TRIGGER {table}_stored AFTER INSERT ON {table} BEGIN
     INSERT INTO stored (user_id, bytes) VALUES (new.user_id, {size("new")})
@@ -251,10 +266,7 @@ def _sqlite(table: str, columns: Sequence[str]) -> Iterable[str]:
 
 
 def _postgres(table: str, columns: Sequence[str]) -> Iterable[str]:
-    def size(row: str) -> str:
-        sizes = (f"coalesce(octet_length({row}.{column}::text), 0)" for column in columns)
-        return " + ".join((str(ROW_BYTES), *sizes))
-
+    size = partial(_size, columns=columns, postgres=True)
     # As its owner: whoever writes past the server (`migrate.ACCESS`) may not write to `stored`.
     yield f"""CREATE FUNCTION vivavoce_stored_{table}() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path FROM CURRENT AS $$

@@ -232,7 +232,6 @@ delegated_tasks = _table(
     *_some(Utc, "created_at", "updated_at"),
     *_maybe(Utc, "finished_at", "told_at"),
     _one_of("delegated_tasks", "status", "running", "waiting", "completed", "failed", "cancelled"),
-    _one_of("delegated_tasks", "role", *ROLES),
     *_linked("delegated_tasks"),
     sa.Index("idx_delegated_tasks_user", "user_id", "created_at"),
     sa.Index("idx_delegated_tasks_told", "user_id", "told_at", "created_at"),
