@@ -143,6 +143,10 @@ COUNTED = spent_sessions
 """Only numbers, for two days: whoever deletes all that is theirs gets no fresh start by it."""
 
 
+OUTLIVES = frozenset({"audit"})
+"""Tables that tell who did what: they have a retention of their own, and a gap in them shows."""
+
+
 def owned() -> list[tuple[sa.Table, sa.ColumnElement[str]]]:
     """Every table with something of a user's in it, and by what it is theirs; what others depend
     on comes first."""
@@ -163,7 +167,7 @@ def forgetting(user_id: str, *, counts: bool) -> Iterator[tuple[str, Step]]:
     for table, owner in reversed(owned()):
         if table is events:
             yield table.name, _emptying(user_id)
-        elif counts or table is not COUNTED:
+        elif table.name not in OUTLIVES and (counts or table is not COUNTED):
             yield table.name, _old(table, owner == user_id)
 
 
