@@ -99,7 +99,7 @@ async def test_after_deleting_nothing_of_the_user_is_in_any_file(tmp_path: Path)
         assert holding(tmp_path, NEEDLE[:9]) == []
         assert (await d.http.get(f"/sessions/{session_id}", **by(ADA))).status_code == 404
         kept = json.loads((await d.http.get("/api/v1/data", **by(ADA))).text)["data"]
-        assert set(kept) <= {"spent_sessions"}
+        assert set(kept) <= {"spent_sessions", "audit"}
         others = (await d.http.get("/api/v1/data", **by(EVE))).text
         assert others.count("Apfelstrudel") >= 5
         assert (tmp_path / "workspace").exists() or list(tmp_path.rglob("notes.md"))
