@@ -24,13 +24,8 @@ _LONGEST = 2_000
 _GAP = 7
 """Tokens that may lie between two pieces of one time."""
 _MARKS = (p.Correction, p.Negation)
-_MOVERS = lex.words(
-    "move push put shift bring delay postpone pull make set moved pushed shove bump slide nudge "
-    "knock change reschedule prepone advance extend kick shunt bumped kicked shifted nudged "
-    "delayed postponed moving pushing shoving"
-)
-_SHOVERS = _MOVERS - lex.words("put make set change extend")
-"""Of these: what needs no more than how far."""
+_SHOVERS = lex.MOVERS - lex.words("put make set change extend swap switch")
+"""What needs no more than how far."""
 _MOVED = 12
 """Tokens between such a word and how far: what is moved has a name."""
 _DAYS = (p.Relative, p.Weekday, p.Date, p.NthWeekday, p.Feast, p.Written, p.Period)
@@ -197,7 +192,7 @@ def _weakly(t: Tokens, every: list[Found], kept: list[bool], n: int, whole: bool
             repeated = any(kept[m] and isinstance(o.piece, p.Every) for m, o in enumerate(every))
             return repeated or (whole and isinstance(piece, p.From))
         case p.Shift():
-            return whole or _moves(t, one, _MOVERS)
+            return whole or _moves(t, one, lex.MOVERS)
         case p.Unknown():
             return whole or t.word(one.start - 2) in lex.PREPOSITIONS
         case p.Degree():
