@@ -12,7 +12,7 @@ from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.filling import Heard, allotted, paired
 from vivavoce.brain.dialogue.meaning import UNCLEAR, Utterance
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World
-from vivavoce.brain.dialogue.things import similar
+from vivavoce.brain.dialogue.things import leaves_out, similar
 from vivavoce.language.en import answers, utterances
 from vivavoce.language.en.ending import ending
 from vivavoce.language.en.words import STOP
@@ -57,12 +57,11 @@ class _Turn(Utterance):
         )
 
     def taken(self, commands: Sequence[Command]) -> State:
-        settled = paired(self.said, self.meant(commands), self.world)
+        settled = self.meant(commands)
         if not settled:
             self._note("okay")
         self.doing = any(isinstance(c, Begin | Fill) for c in settled)
-        shares = allotted(self.said, settled, self.world)
-        for command, spans in zip(settled, shares, strict=True):
+        for command, spans in self._shared_out(settled):
             match command:
                 case Begin():
                     self._begin(command, spans)
@@ -78,6 +77,24 @@ class _Turn(Utterance):
             free=bool(settled) and all(c == Plain("chat") for c in settled),
         )
 
+    def _shared_out(
+        self, commands: Sequence[Command]
+    ) -> list[tuple[Command, Sequence[times.Span]]]:
+        """Each with its times: of the stretch that it was understood from no other has any."""
+        stretches = [self._stretch(command) for command in commands]
+        found: dict[int, tuple[Command, Sequence[times.Span]]] = {}
+        for stretch in dict.fromkeys(stretches):
+            mine = [at for at, one in enumerate(stretches) if one == stretch]
+            own = paired(stretch, [commands[at] for at in mine], self.world)
+            for at, command, spans in zip(
+                mine, own, allotted(stretch, own, self.world), strict=True
+            ):
+                found[at] = command, spans
+        return [found[at] for at in range(len(commands))]
+
+    def _stretch(self, command: Command) -> str:
+        return (command.said if isinstance(command, Begin) else "") or self.said
+
     # --- Wishes -----------------------------------------------------------------------
 
     def _begin(self, command: Begin, spans: Sequence[times.Span]) -> None:
@@ -89,7 +106,9 @@ class _Turn(Utterance):
         if self._changes_kind(command, tool):
             self._otherwise(command, tool, spans)
             return
-        wish = self._filled(self._new(tool), self._finished(tool, command.slots), spans)
+        slots, said = self._finished(tool, command.slots), self._stretch(command)
+        wish = self._but_others(self._filled(self._new(tool), slots, spans, said), command)
+        wish = self._undated(wish, said)
         missing = completing.gap(wish, self.state, self.world)
         if missing is not None and missing.kind == "none" and answers.lets_go(self.said):
             self._drop()  # nothing is meant by it: "never mind, it's gone"
@@ -100,6 +119,25 @@ class _Turn(Utterance):
             self._replace(replace(twin, values={**twin.values, **times_said}))
             return
         self.begun.append(self._with_day_of(wish))
+
+    def _but_others(self, wish: Wish, command: Begin) -> Wish:
+        """ "Scrap everything else": all but what something else was wished for just before."""
+        others = {id_ for one in self.begun for id_ in (*one.many, *map(str, one.values.values()))}
+        rest = tuple(id_ for id_ in wish.many if id_ not in others)
+        else_ = any(leaves_out(words) for words in command.slots.values())
+        return replace(wish, many=rest) if else_ and rest else wish
+
+    def _undated(self, wish: Wish, said: str) -> Wish:
+        """With what need not be asked for: they said that there is no date."""
+        if not utterances.undated(said):
+            return wish
+        spare = [
+            name
+            for name, slot in self.world.hints[wish.tool].slots.items()
+            if slot.kind == "time" and slot.worth_asking and not slot.required
+            if not slot.required_when and name not in wish.values
+        ]
+        return replace(wish, asked=(*wish.asked, *spare))
 
     def _finished(self, tool: str, slots: Mapping[str, str]) -> dict[str, str]:
         """Without the words in which the speaker broke off: "to pick up the" names nothing yet."""
@@ -144,11 +182,15 @@ class _Turn(Utterance):
         self.state = replace(self.state, wishes=number)
         return Wish(number=number, tool=tool, said=self.said)
 
-    def _filled(self, wish: Wish, slots: Mapping[str, str], spans: Sequence[times.Span]) -> Wish:
+    def _filled(
+        self, wish: Wish, slots: Mapping[str, str], spans: Sequence[times.Span], said: str = ""
+    ) -> Wish:
         hint = self.world.hints[wish.tool]
         given = filling.params(hint, slots, self.world)
         among = self.asked.choices if self.asked and self.asked.wish == wish.number else ()
-        share = Heard(said=self.said, spans=spans, state=self.state, world=self.world, among=among)
+        share = Heard(
+            said=said or self.said, spans=spans, state=self.state, world=self.world, among=among
+        )
         if wish.said != self.said:
             wish = replace(wish, said=f"{wish.said} {self.said}".strip())
         return filling.filled(wish, given, share)

@@ -141,7 +141,7 @@ class Utterance:
             if hint.wish in said and makes(hint) and makes(self.world.hints[tool])
         ]
         if len(called) == 1 and self.world.hints[tool].wish not in said:
-            return Begin(called[0], command.slots)
+            return replace(command, wish=called[0])
         return command
 
     def _says_nothing(self, command: Command) -> bool:
@@ -178,7 +178,8 @@ class Utterance:
             short, ids = about
             if not ids and self._of_times(command.slots[short]) and len(spoken_of) == 1:
                 ((id_, (start, end)),) = spoken_of.items()
-                command = Begin(command.wish, {**command.slots, short: self.said[start:end]})
+                slots = {**command.slots, short: self.said[start:end]}
+                command = replace(command, slots=slots)
                 ids = (id_,)
             if len(ids) != 1 or ids[0] not in done:
                 known.append(command)
@@ -251,13 +252,14 @@ class Utterance:
                 about, when = slots
                 same = similar(title, other.slots.get(about, ""))
                 if other is not new and same and when not in other.slots:
-                    changed = Begin(other.wish, {**other.slots, when: time})
+                    changed = replace(other, slots={**other.slots, when: time})
                     rest = [c for c in commands if c is not new]
                     return [changed if c is other else c for c in rest]
             if self._is_that(new, title):
                 for hint in self.world.hints.values():
                     if (slots := self._change(hint.wish)) is not None:
-                        changed = Begin(hint.wish, {slots[0]: title, slots[1]: time})
+                        given = {slots[0]: title, slots[1]: time}
+                        changed = replace(new, wish=hint.wish, slots=given)
                         return [changed if c is new else c for c in commands]
         return commands
 
@@ -305,10 +307,11 @@ class Utterance:
         name, where it shall be "instead"; or one that is called just that, where nobody said what
         something new is wished for with."""
         there = [thing.title for thing in self.state.things.values() if thing.open]
-        if utterances.says_instead(self.said):
+        said = new.said or self.said
+        wished = new.wish in re.findall(r"[^\W_]+", said.casefold())
+        if utterances.says_instead(said) and not (new.said and wished):
             return sum(similar(title, one) for one in there) == 1
-        wished = new.wish in re.findall(r"[^\W_]+", self.said.casefold())
-        new_one = wished or utterances.adds(self.said)
+        new_one = wished or utterances.adds(said)
         return not new_one and sum(same_title(title, one) for one in there) == 1
 
     def _unmarked(self, commands: Sequence[Command]) -> Fill | None:

@@ -28,8 +28,8 @@ from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.state import View, makes
 from vivavoce.brain.dialogue.things import keeps, named
-from vivavoce.language.en import titles
-from vivavoce.language.en.answers import answer
+from vivavoce.language.en import titles, wishes
+from vivavoce.language.en.answers import answer, corrects
 from vivavoce.language.en.ending import VERBS
 from vivavoce.language.en.utterances import (
     clauses,
@@ -40,7 +40,7 @@ from vivavoce.language.en.utterances import (
     subject,
     wants,
 )
-from vivavoce.wire.hints import Hint, Lessons, Shown, Slot, Thing, Told
+from vivavoce.wire.hints import Flow, Hint, Lessons, Shown, Slot, Thing, Told
 from vivavoce.wire.values import Record
 
 SET = "set"
@@ -399,6 +399,19 @@ def spoken_of(said: str, view: View) -> bool:
     return False
 
 
+def apart(view: View, said: str, hints: Iterable[Hint]) -> list[str]:
+    """What was said, in stretches that each want something: a small model reads one wish well, and
+    of several it takes the second for the first. An answer or a correction is about one thing, and
+    what is done with files goes by the whole sentence."""
+    text = clean(said)
+    if view.asked or (view.undo and corrects(text)) or any(isinstance(h, Flow) for h in hints):
+        return [text]
+    cuts = wishes.apart(
+        text, lambda words, loose: frozenset(named(words, view.things, loose=loose)), keeps
+    )
+    return [text[start:end].strip(" ,;") for start, end in cuts] if len(cuts) > 1 else [text]
+
+
 def left_out(said: str, commands: Sequence[Command], things: Sequence[Thing] = ()) -> list[str]:
     """Stretches of what was said that want something of their own and of which no command has a
     word: orders, what is wanted at a time, and what is told of one of the user's things. A small
@@ -482,9 +495,11 @@ def _stretch(said: str, start: int, end: int, others: Sequence[tuple[int, int]])
     return first, last
 
 
-def pointing(command: Command, said: str, hints: Iterable[Hint]) -> tuple[str, str] | None:
+def pointing(
+    command: Command, said: str, hints: Iterable[Hint], earlier: str = ""
+) -> tuple[str, str] | None:
     """The slot of something new that names what it is about only by "it", with what was said before
-    that; or that says nothing ("set a reminder"), with what was said after."""
+    that, `earlier` included; or that says nothing ("set a reminder"), with what was said after."""
     hint = next((h for h in hints if isinstance(command, Begin) and h.wish == command.wish), None)
     if hint is None or not makes(hint) or not isinstance(command, Begin):
         return None
@@ -495,6 +510,7 @@ def pointing(command: Command, said: str, hints: Iterable[Hint]) -> tuple[str, s
             continue
         before, after = clean(said)[: at[0]].strip(), clean(said)[at[1] :].strip(" .,;!?")
         if titles.points(words):
+            before = before if _name_in(before) else f"{earlier} {before}".strip()
             return (slot.name or name, before) if _name_in(before) else None
         if not titles.says_something(titles.stripped(words)) and not hesitates(after):
             return (slot.name or name, after) if _name_in(after) else None

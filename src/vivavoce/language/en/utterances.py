@@ -35,7 +35,7 @@ _NOT_NEW = re.compile(
 )
 """It goes on with what was said, or wants nothing."""
 _PART = re.compile(
-    r"[.!?;]+(?=\s|$)|,\s+|\s+(?=(?:and|but|plus|oh)\b)|"
+    r"(?:(?<![ap]\.m)[.!?;]+|(?<=[ap]\.m)\.(?=\s+[A-Z]\w))(?=\s|$)|,\s+|\s+(?=(?:and|but|plus|oh)\b)|"
     r"\s(?=so (?:can|could|please|you|take|tick|mark)\b)"
 )
 """Where another clause may begin, also where nobody wrote down a pause."""
@@ -194,6 +194,13 @@ _CALLED_OFF = re.compile(
     r"cancel\w*|call(?:ed|ing)? (?:it )?off|(?:it|that|this)(?:'s| is)(?: all)? off|"
     r"not happening|isn'?t happening|not going|no longer|any ?more)\b"
 )
+_UNDATED = re.compile(
+    r"(?i)\b(?:no|without an?y?|not an?y?|n't (?:have|want|need|got) an?y?|"
+    r"not (?:putting|setting) an?y?)"
+    r"(?: (?:particular|real|set|fixed|specific|exact|certain|big|great))?"
+    r" (?:dates?|deadlines?|rush|hurry|time ?limit|time ?line|time ?frame)\b|"
+    r"\b(?:don'?t|do not|dunno|no idea|not sure)(?: (?:really|yet|even))?(?: know)? (?:by )?when\b"
+)
 _NAME = r"[^,.;!?]{2,40}?"
 _NOT = r"(?:not|isn't|wasn't|is not|was not)(?: with| to| for)? (?:the |my |our |an? )?"
 _DENIED = re.compile(
@@ -316,6 +323,11 @@ def subject(clause: str) -> str:
 def wants(text: str) -> bool:
     """Is anything asked for, or only told? "He's called Hodges, by the way" wants nothing."""
     return _WANTS.search(text) is not None or any(True for _ in requests(text))
+
+
+def undated(text: str) -> bool:
+    """Somebody says that there is no date for it, or that they do not know one."""
+    return _UNDATED.search(text) is not None
 
 
 def settles(text: str) -> Literal["done", "gone", ""]:

@@ -349,6 +349,10 @@ def _tells(piece: p.Piece) -> bool:
 def _fits(t: Tokens, group: list[Found], one: Found) -> bool:
     """Two hours with nothing but a comma between them are of two things."""
     kinds = [type(other.piece) for other in group]
+    for sort in (_DAYS, (p.Hour,)):  # "to Thursday, and then on Friday"
+        again = isinstance(one.piece, sort) and any(issubclass(kind, sort) for kind in kinds)
+        if again and "then" in t.words[group[-1].end : one.start]:
+            return False
     if isinstance(one.piece, p.Every):
         every = [o.piece for o in group if isinstance(o.piece, p.Every)]
         return not every or one.piece in every or p.Hour not in kinds
