@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from vivavoce.brain.dialogue import completing, filling, times, wording
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
@@ -69,6 +70,7 @@ class _Turn(Utterance):
                     self._fill(command, spans)
                 case Plain():
                     self._plain(command.kind)
+        self._fill_beside()
         lost = bool(settled) and all(c == UNCLEAR for c in settled)
         return replace(
             self.state,
@@ -201,6 +203,8 @@ class _Turn(Utterance):
         share = Heard(said=self.said, state=self.state, world=self.world)
         for name, slot in hint.slots.items():
             words = str(wish.values.get(name) or "")
+            if slot.kind == "time" and words and (exact := self._counted(words, wish, hint)):
+                return replace(wish, values={**wish.values, name: exact}, left=())
             if slot.kind != "time" or not self.begun:
                 continue
             earlier = self._time_of(self.begun[-1])
@@ -210,6 +214,29 @@ class _Turn(Utterance):
                 whole = filling.on_the_same_day(earlier, words, wish, share)
                 return replace(wish, values={**wish.values, name: whole})
         return wish
+
+    def _counted(self, words: str, wish: Wish, hint: Hint) -> str:
+        """ "Move the dentist to Monday, and the day before, at eight, I need to find my card": from
+        what was wished for just before, in this breath or the last."""
+        anchor = filling.anchor_slot(hint)
+        own = filling.base(wish, hint, self.state) is not None or anchor in wish.values
+        if own or not times.leans(words):
+            return ""
+        since = self._moment_of(self.begun[-1]) if self.begun else None
+        if not self.begun and self._just_done():
+            since = next((t.at for t in self.before.last[-1].things if t.at), None)
+        if since is None:
+            return ""
+        zone = self.world.briefing.time_zone
+        at = times.meant(words, now=self.world.now, zone=zone, base=since).at
+        return times.exactly(at, zone) if at is not None else ""
+
+    def _moment_of(self, wish: Wish) -> datetime | None:
+        """When it shall be, or when the thing is that it is about."""
+        share = Heard(said="", state=self.state, world=self.world)
+        words = self._time_of(wish)
+        there = filling.base(wish, self.world.hints[wish.tool], self.state)
+        return filling.read(words, wish, share).at if words else there
 
     def _at_the_time_of(self, first: Wish, time: str, wish: Wish, name: str) -> Wish:
         """ "Tomorrow at nine call the bank and buy stamps": the time came before both."""
@@ -237,6 +264,18 @@ class _Turn(Utterance):
             self._correct(command, spans)
             return
         self._replace(self._filled(wish, command.slots, spans))
+
+    def _fill_beside(self) -> None:
+        """What the answer says of other open wishes."""
+        for wish in [w for w in self.waiting if w.number in self.beside]:
+            said = self.beside[wish.number]
+            slots = self.world.hints[wish.tool].slots
+            timed = next((s.name or n for n, s in slots.items() if s.kind == "time"), None)
+            spans = times.find(said)
+            if timed is not None and spans:
+                self._replace(self._filled(wish, {timed: spans[0].text}, spans, said))
+            else:
+                self._replace(self._undated(wish, said))
 
     def _replace(self, wish: Wish) -> None:
         self.waiting = [wish if w.number == wish.number else w for w in self.waiting]

@@ -22,6 +22,7 @@ from vivavoce.brain.dialogue.things import means_all, named, same_title, sets_in
 from vivavoce.language.en import answers, titles, utterances
 from vivavoce.language.en.ending import VERBS
 from vivavoce.language.en.mentions import places_in
+from vivavoce.language.en.wishes import clauses_of
 from vivavoce.wire.hints import Flow, Hint, Slot
 
 UNCLEAR = Plain("unclear")
@@ -34,13 +35,59 @@ class Utterance:
     """What was said, with the talk as it was when it was said."""
 
     def __init__(self, state: State, said: str, world: World) -> None:
-        self.world, self.said = world, said
+        self.world, self.said, self.heard = world, said, said
         self.asked, self.before = state.asked, state
         things = {thing.id: thing for thing in world.briefing.things} | dict(state.things)
         self.state = replace(state, things=things)
         self.waiting = list(state.agenda)
+        self.beside: dict[int, str] = {}
+        """By the number of another open wish: what of the answer is about that."""
+        self._told_apart()
+
+    def _told_apart(self) -> None:
+        """ "End of 2027 for the promotion, no date for the backflip": an answer about several, of
+        which what was asked for is one. Only that of it counts for it."""
+        wish = self._asked_wish()
+        slot = wish and self.asked and self.world.hints[wish.tool].slots.get(self.asked.slot)
+        if wish is None or not slot or slot.kind != "time":
+            return
+        named = {one.number: self._heading(one) for one in self.waiting}
+        named |= {-at: self._title_of(deed) for at, deed in enumerate(self.before.last, 1)}
+        about: dict[int, list[str]] = {}
+        for clause in clauses_of(self.said):
+            fitting = [number for number, title in named.items() if similar(clause, title)]
+            if len(fitting) == 1 and (times.find(clause) or utterances.undated(clause)):
+                about.setdefault(fitting[0], []).append(clause)
+        if wish.number in about and len(about) > 1:
+            self.said = ", ".join(about.pop(wish.number))
+            self.beside = {n: ", ".join(said) for n, said in about.items() if n > 0}
+
+    def _heading(self, wish: Wish) -> str:
+        """What a wish is about, in words."""
+        slots = self.world.hints[wish.tool].slots if wish.tool in self.world.hints else {}
+        known = {name: str(value) for name, value in wish.values.items() if name in slots}
+        things = self.state.things
+        return " ".join(
+            things[words].title if words in things else words
+            for name, words in known.items()
+            if slots[name].kind in ("words", "thing")
+        )
+
+    def _own(self, commands: Sequence[Command]) -> list[Command]:
+        """Without what was copied from what is said of something else."""
+        said, found = self.said.casefold(), list[Command]()
+        for command in commands:
+            if not isinstance(command, Begin | Fill):
+                found.append(command)
+                continue
+            slots = {n: words for n, words in command.slots.items() if words.casefold() in said}
+            if slots or not command.slots:
+                found.append(replace(command, slots=slots))
+        return found
 
     def meant(self, commands: Sequence[Command]) -> list[Command]:
+        if self.beside or self.said != self.heard:
+            commands = self._own(commands)
         if answers.wants_no_more(self.said):  # whatever the model hears in it
             return [Plain("no")]
         if (sounds := self._by_sound(commands)) is not None:

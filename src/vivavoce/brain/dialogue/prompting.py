@@ -35,6 +35,7 @@ from vivavoce.language.en.utterances import (
     clauses,
     hesitates,
     points_back,
+    questions,
     requests,
     settles,
     subject,
@@ -271,13 +272,23 @@ def candidates(view: View, said: str = "") -> tuple[str, ...]:
     return (*words, "thanks", "cannot", "chat", "unclear")
 
 
-def settled_by(said: str, words: Sequence[str], things: Sequence[Thing]) -> list[str]:
+def settled_by(
+    said: str, words: Sequence[str], things: Sequence[Thing], *, asked: bool = False
+) -> list[str]:
     """Without what it cannot be: what was done is ticked off, what is called off goes, though
-    people cross out either. Of several things it can be both."""
-    other = {"done": _GOES, "gone": _ENDS}.get(settles(said), frozenset[str]())
+    people cross out either. Of several things it can be both. Of one that is named, and of which no
+    time is said, it is nothing else."""
+    became = settles(said)
+    other = {"done": _GOES, "did": _GOES, "gone": _ENDS}.get(became, frozenset[str]())
     rest = [word for word in words if word not in other]
     both = _ENDS & set(words) and _GOES & set(words)
-    return rest if both and len(named(said, things)) < _TWO else list(words)
+    spoken_of = named(said, things)
+    if not both or len(spoken_of) >= _TWO:
+        return list(words)
+    plain = became in ("done", "gone")
+    if plain and len(spoken_of) == 1 and not (asked or times.find(said) or questions(said)):
+        return [word for word in rest if word in (_GOES if became == "gone" else _ENDS)]
+    return rest
 
 
 def grammar(view: View, said: str, first: Sequence[str] = (), written: int = 0) -> str:

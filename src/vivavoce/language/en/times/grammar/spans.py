@@ -141,7 +141,7 @@ def _day_beside(t: Tokens, at: int, begun: int | None = None) -> Found | None:
     if not other and not part and t.kind(end) == "word" and _noun_follows(t, end):
         return None  # "the day after he came": some other day
     unit = "day" if part else word
-    if part and ahead == "before" and not _noun_follows(t, end):
+    if part and (ahead == "before" or part == "morning") and not _noun_follows(t, end):
         return Found(Shift(amount_of(1, "day"), way, beside=other, part=part), begun, end)
     if part:
         return None
