@@ -280,7 +280,8 @@ def _goes_forward(
     fresh = re.search(r"[.!?;]\W*$", text[: clause.start]) is not None
     if re.search(r"[.!?;]\W*$", clause.text):
         return False
-    return (fresh or clause.linked) and (not clause.timed or any(one.timed for one in group))
+    needless = any(one.timed for one in group) or _wish_of(group) in ("thing", "ask", "aim")
+    return (fresh or clause.linked) and (not clause.timed or needless)
 
 
 def _begins(clause: _Clause, group: Sequence[_Clause], following: _Clause | None) -> bool:
