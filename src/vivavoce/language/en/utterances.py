@@ -215,6 +215,10 @@ _UNDATED = re.compile(
 )
 _NAME = r"[^,.;!?]{2,40}?"
 _NOT = r"(?:not|isn't|wasn't|is not|was not)(?: with| to| for)? (?:the |my |our |an? )?"
+_IS_NOT = re.compile(
+    r"(?i)\b(?:not|isn't|wasn't)(?: with| to| for)? (?:the |my |our |an? )?([^,.;!?]+?)"
+    r"(?=[,.;!?]|$| but\b)"
+)
 _DENIED = re.compile(
     rf"(?i)\b{_NOT}(?P<wrong>{_NAME})(?:[,.;!]+\s*(?:but )?|\s+but )(?P<right>{_NAME})(?=[,.;!?]|$)"
 )
@@ -353,6 +357,16 @@ def settles(text: str) -> Literal["done", "gone", "did", ""]:
     if ticked or (did and _CROSSED.search(text)):
         return "done"
     return "did" if did else ""
+
+
+def denied(text: str) -> list[str]:
+    """ "Not with Ann": what it is not."""
+    return [match.group(1).strip() for match in _IS_NOT.finditer(text)]
+
+
+def speaks_to_me(before: str) -> bool:
+    """ "Call me", "wake me": what follows is when."""
+    return re.search(r"(?i)\bme\s+$", before) is not None
 
 
 def replaced(text: str, title: str) -> str:
