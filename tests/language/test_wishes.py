@@ -94,3 +94,8 @@ def test_a_time_is_never_cut() -> None:
         "on Monday, Wednesday and Friday, at nine and a half",
         "I go to the gym",
     ]
+
+
+@pytest.mark.parametrize("said", ["", " ", ".", "and", "and, then, oh", "?!"])
+def test_nothing_said_is_no_wish(said: str) -> None:
+    assert len(cut(said)) <= 1

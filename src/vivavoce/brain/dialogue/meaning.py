@@ -356,9 +356,9 @@ class Utterance:
         there = [thing.title for thing in self.state.things.values() if thing.open]
         said = new.said or self.said
         wished = new.wish in re.findall(r"[^\W_]+", said.casefold())
-        if utterances.says_instead(said) and not (new.said and wished):
-            return sum(similar(title, one) for one in there) == 1
         new_one = wished or utterances.adds(said)
+        if utterances.says_instead(said) and not (new.said and new_one):
+            return sum(similar(title, one) for one in there) == 1
         return not new_one and sum(same_title(title, one) for one in there) == 1
 
     def _unmarked(self, commands: Sequence[Command]) -> Fill | None:

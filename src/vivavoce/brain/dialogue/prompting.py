@@ -34,6 +34,7 @@ from vivavoce.language.en.ending import VERBS
 from vivavoce.language.en.utterances import (
     clauses,
     hesitates,
+    intends,
     points_back,
     questions,
     requests,
@@ -286,7 +287,8 @@ def settled_by(
     if not both or len(spoken_of) >= _TWO:
         return list(words)
     plain = became in ("done", "gone")
-    if plain and len(spoken_of) == 1 and not (asked or times.find(said) or questions(said)):
+    open_ = asked or bool(times.find(said)) or questions(said) or intends(said)
+    if plain and len(spoken_of) == 1 and not open_:
         return [word for word in rest if word in (_GOES if became == "gone" else _ENDS)]
     return rest
 

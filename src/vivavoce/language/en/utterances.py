@@ -206,6 +206,10 @@ _CALLED_OFF = re.compile(
     r"not happening|isn'?t happening|not going(?! to)|not (?:doing|bothering)|"
     r"no longer|any ?more)\b"
 )
+_INTENDS = re.compile(
+    r"(?i)\b(?:remind\w*|forget to|(?:need|have|has|got|ought|want|going|gonna|supposed|plan) to|"
+    r"gotta|must|should|(?:i|we)(?:'ll| will))\b"
+)
 _UNDATED = re.compile(
     r"(?i)\b(?:no|without an?y?|not an?y?|n't (?:have|want|need|got) an?y?|"
     r"not (?:putting|setting) an?y?)"
@@ -339,6 +343,11 @@ def subject(clause: str) -> str:
 def wants(text: str) -> bool:
     """Is anything asked for, or only told? "He's called Hodges, by the way" wants nothing."""
     return _WANTS.search(text) is not None or any(True for _ in requests(text))
+
+
+def intends(text: str) -> bool:
+    """Something is still to be done: "remind me to cancel the gym" cancels nothing."""
+    return _INTENDS.search(text) is not None
 
 
 def undated(text: str) -> bool:

@@ -187,7 +187,7 @@ def _bounds(text: str, mentions: Sequence[Mention]) -> list[tuple[int, int]]:
     inside = [cut for cut in sorted(set(cuts)) if not any(m.start < cut < m.end for m in mentions)]
     return [
         (start, end)
-        for start, end in zip(inside, [*inside[1:], len(text)], strict=True)
+        for start, end in zip(inside, [*inside[1:], len(text)], strict=False)
         if text[start:end].strip()
     ]
 
