@@ -432,8 +432,10 @@ def _thing(t: Tokens, group: list[Found], end: int) -> int:
 
 def _negation(known: Read, group: list[Found]) -> Found | None:
     """ "not" before what it says no to."""
+    begun = group[0].start
     for one in known.found:
-        if one.end == group[0].start and isinstance(one.piece, p.Negation):
+        between = known.tokens.words[one.end : begun] if one.end <= begun else ["?"]
+        if isinstance(one.piece, p.Negation) and set(between) <= lex.PREPOSITIONS | {"the"}:
             return one
     return None
 
