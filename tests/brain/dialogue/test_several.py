@@ -131,3 +131,13 @@ def test_an_answer_fills_what_else_is_open_too() -> None:
     talk.says("the dentist on Monday at nine, the gym on Saturday at ten in the morning", UNCLEAR)
     assert talk.there["Dentist"] == "Monday, November 23 at 9 AM"
     assert talk.there["Gym with Marta"] == "Saturday, November 21 at 10 AM"
+
+
+def test_what_is_told_of_a_thing_that_was_named_is_no_second_thing() -> None:
+    talk = Talk(DENTIST, BINS)
+    said = "I've been to the dentist, dear, it's all done and dusted"
+    told = talk.says(
+        said, begin("done", task="the dentist"), begin("done", task="it's all done and dusted")
+    )
+    assert talk.did == ["finish_task"]
+    assert "can't find" not in told

@@ -18,7 +18,7 @@ from vivavoce.brain.dialogue.filling import Heard
 from vivavoce.brain.dialogue.flows.arguments import Missing, made
 from vivavoce.brain.dialogue.flows.carrying import of_workspace
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World, makes
-from vivavoce.brain.dialogue.things import means_all, named, same_title, sets_in, similar
+from vivavoce.brain.dialogue.things import goes_on, means_all, named, same_title, sets_in, similar
 from vivavoce.language.en import answers, titles, utterances
 from vivavoce.language.en.ending import VERBS
 from vivavoce.language.en.mentions import places_in
@@ -228,7 +228,8 @@ class Utterance:
                 slots = {**command.slots, short: self.said[start:end]}
                 command = replace(command, slots=slots)
                 ids = (id_,)
-            if len(ids) != 1 or ids[0] not in done:
+            told = not ids and bool(done) and goes_on(command.slots[short])
+            if not told and (len(ids) != 1 or ids[0] not in done):
                 known.append(command)
             done.update(ids if len(ids) == 1 else ())
         return known

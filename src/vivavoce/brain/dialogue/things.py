@@ -245,6 +245,12 @@ def same_title(words: str, title: str) -> bool:
     return bool(one and other) and same
 
 
+def goes_on(words: str) -> bool:
+    """ "It's all done", "he was so kind": about what was named before, and no name of anything."""
+    first = _tokens(words)[:1]
+    return bool(first) and (first[0] in _POINTING or first[0] in ("he", "she", "they"))
+
+
 def nameless(words: str) -> bool:
     """ "It", "him", "both of them", "my appointment": words that name no title."""
     skipped = STOP | _GENERIC | _POINTING | _SKIPPED | _ALL
