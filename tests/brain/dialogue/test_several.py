@@ -141,3 +141,24 @@ def test_what_is_told_of_a_thing_that_was_named_is_no_second_thing() -> None:
     )
     assert talk.did == ["finish_task"]
     assert "can't find" not in told
+
+
+def test_that_day_is_the_day_that_was_named_though_an_hour_was_said_between() -> None:
+    talk = Talk()
+    said = "the man comes Thursday, from twelve, so at quarter to twelve that day tell me to move the van"
+    talk.says(said, remind(what="move the van", when="at quarter to twelve that day"))
+    assert talk.there == {"Move the van": "Thursday, November 19 at 11:45 AM"}
+
+
+def test_before_that_is_before_what_was_named_first() -> None:
+    talk = Talk(DENTIST, GYM)
+    first, second = (
+        "move the gym to Saturday at ten in the morning",
+        "the dentist, an hour before that",
+    )
+    talk.says(
+        f"{first}, and {second}",
+        of(first, move(task="the gym", to="Saturday at ten in the morning")),
+        of(second, move(task="the dentist", to="an hour before that")),
+    )
+    assert talk.there["Dentist"] == "Saturday, November 21 at 9 AM"

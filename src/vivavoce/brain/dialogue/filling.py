@@ -541,21 +541,28 @@ def _changed(text: str, own: Sequence[times.Span], wish: Wish, heard: Heard) -> 
 
 def _from_the_other(wish: Wish, heard: Heard) -> str:
     """ "The mass is on the ninth at seven, call me at six that same evening", "… wake me at six",
-    "… an hour before that": of two times, the one that is told by the other is meant."""
-    if len(heard.spans) != 2 or base(wish, heard.world.hints[wish.tool], heard.state) is not None:
+    "… an hour before that": of several times, the one that is told by another is meant."""
+    if base(wish, heard.world.hints[wish.tool], heard.state) is not None:
         return ""
-    first, second = (span.text for span in heard.spans)
-    since = read(first, wish, heard).at
-    if since is None:
-        return ""
-    told = utterances.speaks_to_me(heard.said[: heard.spans[1].start])
-    if mentions.same_day(second) or (told and dayless(second, wish, heard)):
-        whole = on_the_same_day(first, second, wish, heard)
-        return whole if whole != second else ""
-    if not times.leans(second) or not read(second, wish, heard).anchor:
+    for at in range(len(heard.spans) - 1, 0, -1):
+        for other in reversed(heard.spans[:at]):
+            if found := _told_by(other, heard.spans[at], wish, heard):
+                return found
+    return ""
+
+
+def _told_by(first: times.Span, second: times.Span, wish: Wish, heard: Heard) -> str:
+    since, two = read(first.text, wish, heard), len(heard.spans) == 2
+    told = two and since.whole and utterances.speaks_to_me(heard.said[: second.start])
+    same = mentions.same_day(second.text) and since.day and not since.rule
+    if same or (told and dayless(second.text, wish, heard)):
+        whole = on_the_same_day(first.text, second.text, wish, heard)
+        return whole if whole != second.text else ""
+    leaning = times.leans(second.text) and read(second.text, wish, heard).anchor
+    if since.at is None or not leaning:
         return ""
     zone = heard.world.briefing.time_zone
-    at = times.meant(second, now=heard.world.now, zone=zone, base=since).at
+    at = times.meant(second.text, now=heard.world.now, zone=zone, base=since.at).at
     return times.exactly(at, zone) if at is not None else ""
 
 

@@ -14,7 +14,7 @@ from vivavoce.brain.dialogue.filling import Heard, allotted, paired
 from vivavoce.brain.dialogue.meaning import UNCLEAR, Utterance
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World
 from vivavoce.brain.dialogue.things import leaves_out, similar
-from vivavoce.language.en import answers, utterances
+from vivavoce.language.en import answers, mentions, utterances
 from vivavoce.language.en.ending import ending
 from vivavoce.language.en.words import STOP
 from vivavoce.wire.hints import Hint, Slot
@@ -220,6 +220,8 @@ class _Turn(Utterance):
         what was wished for just before, in this breath or the last."""
         anchor = filling.anchor_slot(hint)
         own = filling.base(wish, hint, self.state) is not None or anchor in wish.values
+        if self.begun and anchor not in wish.values and mentions.of_that(words):
+            own = False  # "the dentist too, an hour before that"
         if own or not times.leans(words):
             return ""
         since = self._moment_of(self.begun[-1]) if self.begun else None

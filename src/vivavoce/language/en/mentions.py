@@ -87,6 +87,11 @@ def same_time(words: str) -> bool:
     return re.search(_SAME, words) is not None
 
 
+def of_that(words: str) -> bool:
+    """ "An hour before that": from something that was named before."""
+    return re.search(r"(?i)\b(?:before|after) (?:that|it|this)\b", words) is not None
+
+
 def same_day(words: str) -> bool:
     """ "That day", "the same evening"."""
     return _SAME_DAY.search(words) is not None
