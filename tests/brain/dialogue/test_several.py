@@ -145,7 +145,7 @@ def test_what_is_told_of_a_thing_that_was_named_is_no_second_thing() -> None:
 
 def test_that_day_is_the_day_that_was_named_though_an_hour_was_said_between() -> None:
     talk = Talk()
-    said = "the man comes Thursday, from twelve, so at quarter to twelve that day tell me to move the van"
+    said = "he comes Thursday, from twelve, so at quarter to twelve that day I must move the van"
     talk.says(said, remind(what="move the van", when="at quarter to twelve that day"))
     assert talk.there == {"Move the van": "Thursday, November 19 at 11:45 AM"}
 
