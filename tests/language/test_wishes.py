@@ -52,6 +52,11 @@ def cut(said: str) -> list[str]:
         ["move the piano to Friday", "scrap everything else"],
         # Where the time comes before what it is about.
         ["the ferns are done", "tonight, at nine, I want a nudge to lock the shed"],
+        # A goal that is only wished for, and a first step.
+        ["I'd like to lose ten kilos by summer", "remind me every day at seven to go for a run"],
+        ["I've watered the ferns", "paid for the piano"],
+        ["cancel the piano", "the garage, can that be an hour earlier"],
+        ["when I get home tell me to feed the cat", "tomorrow at ten I have to call the school"],
         # Places.
         ["tick off the ferns", "when I get to the office remind me to print the forms"],
     ],
@@ -80,6 +85,10 @@ def test_each_wish_of_one_breath_is_a_stretch_of_its_own(stretches: list[str]) -
         "remind me on Friday at nine, no, ten, to cancel the gym. Or wait. Not Friday, Sunday",
         "I want to read all of Proust once in my life, it's more of a goal, can you keep it",
         "when I'm next in town, remind me to get stamps",
+        "I've got to be there by six on Friday and the taxi takes an hour so wake me at four",
+        "the car's making a noise, book it in, no, just remind me on Monday to ring the garage",
+        "Ravi wants to talk earlier, he's got a plane to catch at five, so make it two",
+        "pay the rent on Friday instead, I get my money on Thursday night",
         "be a dear and remind me about the choir on Thursday at seven",
         "every Monday, Wednesday and Friday at seven I go running, put that in",
         "cancel the piano but not the ferns",

@@ -29,7 +29,9 @@ _LINKS = re.compile(
     r"(?i)(?:[\s,.;:!?–—-]+|(?:and|then|also|plus|oh|but|so|well|um+|uh+|er+m?|right|okay|ok|please|"
     r"kindly|yeah|yes|now|just|like|honestly|actually|anyway|instead|first|finally|lastly|next|"
     r"hey|hi|hello|oi|yo|look|listen|after that|for a start|by the way|while you're at it|"
-    r"while i'm at it|one more thing|another thing|on top of that|let's say|say)\b)+"
+    r"while i'm at it|one more thing|another thing|on top of that|let's say|say|"
+    r"for (?:that|this)|to that end|"
+    r"to (?:start|begin) with)\b)+"
 )
 _CALLED = re.compile(r"\s*[^\W\d_]+,\s+(?=\S+\s)")
 """A word before anything is said: "Abeg, …"."""
@@ -57,6 +59,19 @@ _WANTS = re.compile(
     r" ?(?:need|got to|gotta|must|mustn't|want|wanna|should|ought|have to|has to|had better|"
     r"better|like to|love to|to\b)"
 )
+_WISHES = re.compile(
+    r"(?i)(?:i|we)(?:'d| would)?(?: (?:also|really|just|still))*"
+    r" (?:want|wanna|like|love|hope|intend|aim|plan)\b"
+)
+_DUE = re.compile(r"(?i)\W*(?:by|before|until|within|in)\b|.*\b(?:20\d\d|twenty (?:twenty|thirty))")
+"""A date that something is reached by."""
+_FATE = re.compile(
+    r"(?i)\b(?:can'?t|cannot|can|could|won'?t|not|no|isn'?t|aren'?t|another|instead|later|earlier|"
+    r"needs?|ha(?:s|ve) to|wants?|should|goes|go|gone|is off|are off|over|rang|texted|says|said|"
+    r"moved|changed|hurt|ill|sick|back)\b|'s (?:off|out|on)\b"
+)
+"""Something becomes of what is spoken of, though it is not said what yet."""
+_INVERTED = re.compile(r"(?i)(?:can|could|should|would|will|must) (?:it|that|this|they|those)\b")
 _OBLIGED = re.compile(r"(?i)\b(?:ha(?:s|ve) (?:got )?to|needs? to|must|gotta|is due|are due)\b")
 _SPEAKER = re.compile(r"(?i)(?:i|we)(?:'\w+)?\b")
 _OTHERS = re.compile(
@@ -201,19 +216,20 @@ def _clause(text: str, start: int, end: int, names: Names, kept: Callable[[str],
     head = words[begun:].strip()
     hour = any({"hour", "part"} & m.says for m in mentions)
     stays = kept(words)
-    kind = "" if stays else _kind(words, head, bool(mentions), hour, says)
-    changed = kind == "change" or _OTHERS.match(head) is not None
+    kind = "" if stays else _kind(words, head, mentions, hour, says)
+    asks = _OTHERS.match(head) or _INVERTED.match(head)
+    changed = kind == "change" or asks is not None
     return _Clause(
         start=start,
         end=end,
         text=words,
         kind=kind,
-        timed=bool(mentions),
+        timed=bool(mentions) or _ON_COMING.match(head) is not None,
         hour=hour,
         says=says,
         points=_POINTS.search(head) is not None and (changed or not mentions),
         hangs=_HANGS.match(head) is not None and not first and kind != "remind",
-        verb=_VERB.search(words) is not None or kind in ("remind", "change", "do", "want"),
+        verb=_verbal(words) or kind in ("remind", "change", "do", "want"),
         first=first,
         linked=re.match(r"(?i)\W*(?:and|then|oh|also|plus)\b", words) is not None,
         ids=names(words, kind == "change") if not stays else frozenset(),
@@ -236,7 +252,8 @@ def _linked(words: str, at: int) -> int:
     return link.end() if link else at
 
 
-def _kind(words: str, head: str, timed: bool, hour: bool, says: bool) -> Kind:
+def _kind(words: str, head: str, mentions: Sequence[Mention], hour: bool, says: bool) -> Kind:
+    timed = bool(mentions)
     if _COUNTED.match(head):
         return "counted"
     if _QUESTION.match(head) and not _ASKED.match(head):
@@ -253,6 +270,9 @@ def _kind(words: str, head: str, timed: bool, hour: bool, says: bool) -> Kind:
     word = first.group().casefold() if first else ""
     if word in _CHANGES:
         return "change"
+    due = _WISHES.match(head) and any(_DUE.match(m.words) for m in mentions) and not hour
+    if due and says:
+        return "aim"
     if _WANTS.match(head):
         return "want" if says else ""
     if word in _LEANING:
@@ -267,7 +287,15 @@ def _kind(words: str, head: str, timed: bool, hour: bool, says: bool) -> Kind:
         return ""
     if _OBLIGED.search(words):
         return "want"
-    return "item" if not _VERB.search(words) else ""
+    return "item" if not _verbal(words) else ""
+
+
+def _verbal(words: str) -> bool:
+    """Whether it has a verb: a word for being or doing, or one like "takes" after its subject."""
+    inner = re.findall(r"(?<=\s)[a-z]{3,}s(?=\s)", words)
+    return _VERB.search(words) is not None or any(
+        word[:-1] in VERBS or word.removesuffix("es") in VERBS for word in inner
+    )
 
 
 def _goes_forward(
@@ -287,11 +315,12 @@ def _goes_forward(
 def _begins(clause: _Clause, group: Sequence[_Clause], following: _Clause | None) -> bool:
     """Whether a clause is another wish than those before it."""
     before = _wish_of(group)
-    if not before or clause.hangs:
-        return False
+    taken_back = _TAKES_BACK.match(group[-1].text) is not None and not group[-1].timed
     ids = frozenset[str]().union(*(one.ids for one in group))
     timed = any(one.timed for one in group)
     new = clause.ids - ids
+    if not before or clause.hangs or (taken_back and not new):
+        return False
     match clause.kind:
         case "counted" | "aim":
             return True
@@ -322,7 +351,16 @@ def _begins(clause: _Clause, group: Sequence[_Clause], following: _Clause | None
         return True  # "and the other thing, move that to six"
     if following is not None and following.timed and not following.says and timed:
         return True  # "and the dentist too, an hour earlier"
+    if clause.verb and not clause.timed and not settles(clause.text):
+        too = _VERB.match(clause.text, _linked(clause.text, 0)) and _settled(group)
+        told = _SPEAKER.match(clause.text) is not None
+        return bool(too) or (_FATE.search(clause.text) is not None and not told)
     return clause.verb or (clause.timed and timed)
+
+
+def _settled(group: Sequence[_Clause]) -> bool:
+    """ "I've watered the ferns and paid the rent"."""
+    return any(settles(one.text) in ("done", "did") for one in group)
 
 
 def _says(group: Sequence[_Clause]) -> bool:
