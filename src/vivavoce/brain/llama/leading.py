@@ -209,7 +209,8 @@ class Leading:
         made: tuple[Command, ...] = ()
         cost, before = Heard(""), ""
         for stretch in stretches:
-            found, used = await self._read(live, seen, world, stretch, before)
+            mine = prompting.narrowed(seen, stretch, list(world.hints.values()))
+            found, used = await self._read(live, mine, world, stretch, before)
             cost, before = cost if before else used, f"{before} {stretch}".strip()
             made += tuple(replace(c, said=stretch) if isinstance(c, Begin) else c for c in found)
         return made, cost
