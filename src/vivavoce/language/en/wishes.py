@@ -322,8 +322,10 @@ def _begins(clause: _Clause, group: Sequence[_Clause], following: _Clause | None
     if not before or clause.hangs or (taken_back and not new):
         return False
     match clause.kind:
-        case "counted" | "aim":
+        case "counted":
             return True
+        case "aim":
+            return before != "want" or timed
         case "ask":
             return not clause.points
         case "remind":
