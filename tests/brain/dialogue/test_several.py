@@ -162,3 +162,11 @@ def test_before_that_is_before_what_was_named_first() -> None:
         of(second, move(task="the dentist", to="an hour before that")),
     )
     assert talk.there["Dentist"] == "Saturday, November 21 at 9 AM"
+
+
+def test_a_time_that_is_only_told_moves_nothing_that_was_ticked_off() -> None:
+    talk = Talk(DENTIST, BINS)
+    said = "did I have the dentist on there? I went today, it took four hours, cross it off"
+    told = talk.says(said, begin("done", task="the dentist"), move(to="today"))
+    assert talk.did == ["finish_task"]
+    assert "When" not in told

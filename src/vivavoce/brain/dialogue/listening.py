@@ -115,12 +115,30 @@ class _Turn(Utterance):
         if missing is not None and missing.kind == "none" and answers.lets_go(self.said):
             self._drop()  # nothing is meant by it: "never mind, it's gone"
             return
+        if not self._names_thing(tool, command) and self._done_to(wish):
+            return  # told of what something else is done to, and no wish of its own
         twin = next((w for w in self.begun if self._same_wish(w, wish)), None)
         if twin is not None:  # the model told one wish in several commands
             times_said = {n: v for n, v in wish.values.items() if v}
             self._replace(replace(twin, values={**twin.values, **times_said}))
             return
         self.begun.append(self._with_day_of(wish))
+
+    def _names_thing(self, tool: str, command: Begin) -> bool:
+        given = filling.params(self.world.hints[tool], command.slots, self.world)
+        return any(self._slot(tool, name).kind == "thing" for name in given)
+
+    def _done_to(self, wish: Wish) -> bool:
+        """Whether another tool gets the same thing in this breath."""
+        mine = self._things_of(wish)
+        return bool(mine) and any(
+            one.tool != wish.tool and mine <= self._things_of(one) for one in self.begun
+        )
+
+    def _things_of(self, wish: Wish) -> set[str]:
+        slots = self.world.hints[wish.tool].slots
+        own = [n for n, slot in slots.items() if slot.kind == "thing" and slot.required]
+        return {str(wish.values[name]) for name in own if name in wish.values} | set(wish.many)
 
     def _but_others(self, wish: Wish, command: Begin) -> Wish:
         """ "Scrap everything else": all but what something else was wished for just before."""
