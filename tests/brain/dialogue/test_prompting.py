@@ -257,3 +257,9 @@ def test_where_the_model_copies_what_is_done_the_name_is_what_the_clause_is_abou
 def test_what_became_of_one_thing_leaves_little_to_choose(said: str, left: list[str]) -> None:
     things = [Thing(id="gym", title="Gym with Marta")]
     assert settled_by(said, ["remind", "move", "done", "delete"], things) == left
+
+
+def test_what_a_title_points_to_is_the_last_name_where_the_model_copies_none() -> None:
+    before = "Friday seven in the morning, footy boots, like,"
+    command = with_name(Begin("remind", {"what": "pack em"}), "what", "Friday seven", before)
+    assert command.slots["what"] == "pack footy boots"

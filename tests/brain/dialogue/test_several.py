@@ -170,3 +170,19 @@ def test_a_time_that_is_only_told_moves_nothing_that_was_ticked_off() -> None:
     told = talk.says(said, begin("done", task="the dentist"), move(to="today"))
     assert talk.did == ["finish_task"]
     assert "When" not in told
+
+
+def test_what_is_asked_for_is_answered_though_it_sounds_like_a_new_wish() -> None:
+    talk = Talk()
+    first = "I need that you remind me one thing tomorrow at the nine and half of the morning"
+    assert (
+        talk.says(
+            first, remind(what="one thing", when="tomorrow at the nine and half of the morning")
+        )
+        == "What should I put down?"
+    )
+    talk.says(
+        "The thing is to bring the keys to the neighbour",
+        remind(what="bring the keys to the neighbour"),
+    )
+    assert talk.there == {"Bring the keys to the neighbour": "tomorrow at 9:30 AM"}

@@ -196,3 +196,11 @@ async def test_each_wish_of_one_breath_is_asked_about_by_itself() -> None:
         "on Friday at ten write down the moss",
     ]
     assert "moss" not in model.grammars[0]
+
+
+async def test_the_other_of_two_is_of_the_same_kind() -> None:
+    leading, model = _leading('plant what="the fern"', 'plant what="the moss"')
+    said = "I have two for you, write down the fern, the other is, it's silly, the moss"
+    await _answer(leading, _ask(said))
+    assert "Person: the other is, it's silly, the moss" in model.prompts[-1]
+    assert "start: (c0)" in model.grammars[-1]

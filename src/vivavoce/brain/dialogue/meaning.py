@@ -579,6 +579,7 @@ class Utterance:
             name
             for name, words in given.items()
             if name in wish.words
+            and name != self.asked.slot
             and hint.slots[name].kind in ("words", "thing")
             and not similar(words, wish.words[name])
         ]

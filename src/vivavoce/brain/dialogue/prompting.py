@@ -425,6 +425,12 @@ def apart(view: View, said: str, hints: Iterable[Hint]) -> list[str]:
     return [text[start:end].strip(" ,;") for start, end in cuts] if len(cuts) > 1 else [text]
 
 
+def one_more(stretch: str, made: Sequence[Command]) -> str:
+    """ "The other is …" is of the kind of the one before it; empty where nothing is counted."""
+    begun = [command.wish for command in made if isinstance(command, Begin)]
+    return begun[-1] if begun and wishes.counts(stretch) else ""
+
+
 def left_out(said: str, commands: Sequence[Command], things: Sequence[Thing] = ()) -> list[str]:
     """Stretches of what was said that want something of their own and of which no command has a
     word: orders, what is wanted at a time, and what is told of one of the user's things. A small
@@ -540,12 +546,22 @@ def naming(command: Begin, short: str, before: str) -> str:
 def with_name(command: Begin, short: str, name: str, before: str = "") -> Begin:
     """The first of its clauses that names something: a model copies too much of them. Where it
     copied what is done rather than what it is done to, what the clause is about."""
-    bare, words = _name_in(name), command.slots[short]
+    bare, words = _name_in(name) or _last_name(before), command.slots[short]
     if (at := _place(bare, before)) and bare.split(maxsplit=1)[0].casefold() in VERBS:
         bare = subject(before[slice(*_stretch(before, *at, ()))]) or bare
     if bare:
         words = titles.named(words, bare) if titles.points(words) else bare
     return replace(command, slots={**command.slots, short: words})
+
+
+def _last_name(text: str) -> str:
+    """Of what was said before, the last clause that is nothing but a name: "footy boots"."""
+    for start, end in reversed(clauses(text)):
+        one = titles.stripped(titles.untimed(text[start:end], None))
+        bare = len(one.split()) <= _SENTENCE and not wants(one) and not subject(one)
+        if titles.says_something(one) and bare and one.split()[0].casefold() not in VERBS:
+            return one
+    return ""
 
 
 def _name_in(text: str) -> str:

@@ -210,15 +210,16 @@ class Leading:
         cost, before = Heard(""), ""
         for stretch in stretches:
             mine = prompting.narrowed(seen, stretch, list(world.hints.values()))
-            found, used = await self._read(live, mine, world, stretch, before)
+            same = prompting.one_more(stretch, made)
+            found, used = await self._read(live, mine, world, stretch, before, same)
             cost, before = cost if before else used, f"{before} {stretch}".strip()
             made += tuple(replace(c, said=stretch) if isinstance(c, Begin) else c for c in found)
         return made, cost
 
     async def _read(
-        self, live: str, seen: View, world: World, said: str, before: str = ""
+        self, live: str, seen: View, world: World, said: str, before: str = "", same: str = ""
     ) -> tuple[tuple[Command, ...], Heard]:
-        made, cost = await self._commands(live, seen, world, said, before)
+        made, cost = await self._commands(live, seen, world, said, before, same)
         made = prompting.whole_list(said, made, world.hints.values())
         for clause in prompting.left_out(said, made, seen.things)[:_MORE]:
             more, _ = await self._commands(live, seen, world, clause)
@@ -228,9 +229,9 @@ class Leading:
         return made, cost
 
     async def _commands(
-        self, live: str, seen: View, world: World, said: str, before: str = ""
+        self, live: str, seen: View, world: World, said: str, before: str = "", same: str = ""
     ) -> tuple[tuple[Command, ...], Heard]:
-        words = prompting.candidates(seen, said)
+        words = (same,) if same else prompting.candidates(seen, said)
         text = self._head(world) + prompting.tail(seen, said, world.now)
         async with self._model.writing(live, text) as writing:
             asked = bool(seen.asked)

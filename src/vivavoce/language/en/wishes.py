@@ -191,6 +191,11 @@ def _after_joint(text: str, start: int) -> int:
     return joint.end() if joint else start
 
 
+def counts(stretch: str) -> bool:
+    """ "The other is …": one more of what was announced."""
+    return _COUNTED.match(stretch, _linked(stretch, 0)) is not None
+
+
 def clauses_of(text: str) -> list[str]:
     """Its clauses, none of them cut within a time."""
     return [text[start:end].strip(" ,;.!?") for start, end in _bounds(text, find(text))]
