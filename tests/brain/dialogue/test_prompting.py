@@ -22,6 +22,7 @@ from vivavoce.brain.dialogue.prompting import (
     pointing,
     read,
     sayings,
+    settled_by,
     shown_thing,
     tail,
     with_name,
@@ -240,3 +241,25 @@ def test_where_the_model_copies_what_is_done_the_name_is_what_the_clause_is_abou
     pointed = Begin("note", {"what": "start on it"})
     named = with_name(pointed, "what", "write itself", said)
     assert named.slots == {"what": "start on the quarterly report"}
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("the gym's off, Marta hurt her back", ["delete"]),
+        ("I've been to the gym, tick it off", ["done"]),
+        ("the gym's done", ["remind", "move", "done"]),
+        ("remind me to cancel the gym", ["remind", "move", "delete"]),
+        ("the gym is cancelled on Friday, it's Saturday at nine now", ["remind", "move", "delete"]),
+        ("is the gym cancelled?", ["remind", "move", "delete"]),
+    ],
+)
+def test_what_became_of_one_thing_leaves_little_to_choose(said: str, left: list[str]) -> None:
+    things = [Thing(id="gym", title="Gym with Marta")]
+    assert settled_by(said, ["remind", "move", "done", "delete"], things) == left
+
+
+def test_what_a_title_points_to_is_the_last_name_where_the_model_copies_none() -> None:
+    before = "Friday seven in the morning, footy boots, like,"
+    command = with_name(Begin("remind", {"what": "pack em"}), "what", "Friday seven", before)
+    assert command.slots["what"] == "pack footy boots"

@@ -184,3 +184,23 @@ async def test_an_order_that_the_model_passed_over_is_asked_about_once_more() ->
     assert called.calls == [("add_plant", {"title": "the fern"})]
     assert len(model.prompts) == 2
     assert "Person: write down the moss" in model.prompts[-1]
+
+
+async def test_each_wish_of_one_breath_is_asked_about_by_itself() -> None:
+    leading, model = _leading('plant what="the fern"', 'plant what="the moss"')
+    said = "on Monday at nine write down the fern, and on Friday at ten write down the moss"
+    called = await _answer(leading, _ask(said))
+    assert called.calls == [("add_plant", {"title": "the fern"})]
+    assert [prompt.rpartition("Person: ")[2].partition("<")[0] for prompt in model.prompts] == [
+        "on Monday at nine write down the fern",
+        "on Friday at ten write down the moss",
+    ]
+    assert "moss" not in model.grammars[0]
+
+
+async def test_the_other_of_two_is_of_the_same_kind() -> None:
+    leading, model = _leading('plant what="the fern"', 'plant what="the moss"')
+    said = "I have two for you, write down the fern, the other is, it's silly, the moss"
+    await _answer(leading, _ask(said))
+    assert "Person: the other is, it's silly, the moss" in model.prompts[-1]
+    assert "start: (c0)" in model.grammars[-1]

@@ -13,10 +13,12 @@ from vivavoce.wire.values import Value
 
 
 class Begin(Value):
-    """A new wish. `slots` by short name, in the user's own words."""
+    """A new wish. `slots` by short name, in the user's own words. `said`: the stretch of the
+    utterance that it was understood from, where others were understood from the rest."""
 
     wish: str
     slots: Mapping[str, str]
+    said: str = ""
 
 
 class Fill(Value):

@@ -17,37 +17,15 @@ from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill
 from vivavoce.brain.dialogue.state import State, Wish, World
 from vivavoce.brain.dialogue.things import Found, Known, means_all, nameless, resolve, sets_in
-from vivavoce.language.en import titles
+from vivavoce.language.en import mentions, titles, utterances
 from vivavoce.language.en.mentions import places_in
 from vivavoce.language.en.numbers import numbers_in
 from vivavoce.language.en.utterances import takes_back
 from vivavoce.wire.hints import Flow, Hint, Slot, Thing
 from vivavoce.wire.values import Record
 
-_JOINER = re.compile(
-    r"(?i)^[\s,.;-]*(?:(?:at|on|in|the|of|around|about|and|from|by|for|say|maybe|uh|um)[\s,]*){0,3}$"
-)
-
 _NEAR = 6
 """Words between "when I" and the place."""
-_SOMEWHEN = re.compile(r"(?i)\b(?:before|after|until|till|when|by|once|while|during)\b")
-_AT = re.compile(
-    r"(?i)\b(?:at|to|in|near|by|from|outside|into|home|reach|leave|pass)"
-    r"(?:\s+(?:the|my|our|an?))?\W*$"
-)
-"""Right before a place."""
-_SAME_DAY = re.compile(
-    r"(?i)\b(?:on )?(?:the|that) (?:(?:very )?(?:same )?day|same \w+day)(?: too| as well)?\b|"
-    r"\b(?:the|that) same (?P<part>morning|afternoon|evening|night)\b"
-)
-_SAME = re.compile(r"(?i)\bsame (?:time|hour|day)\w*\b|\bthe (?:day|week) (?:after|before)\b")
-_DENIED = re.compile(
-    r"(?i)\b(?:not|isn't|wasn't)(?: with| to| for)? (?:the |my |our |an? )?([^,.;!?]+?)"
-    r"(?=[,.;!?]|$| but\b)"
-)
-_SOMEBODY = re.compile(r"(?i)\W*(?:the |that |this )?one\W*")
-_ME = re.compile(r"(?i)\bme\s+$")
-_OF_THAT = re.compile(r"(?i)\b(before|after)(?: (?:that|it|this|then))?\W*$")
 
 
 class Heard(Record):
@@ -252,11 +230,11 @@ def _plausible(name: str, words: str, hint: Hint, given: Mapping[str, str], hear
     """Whether the words can be what the slot is for: a time has a word of time in it, and a place
     sets something off only where it is said so."""
     slot = hint.slots[name]
-    if slot.kind == "time" and _SOMEBODY.fullmatch(words) and not times.only(heard.said):
+    if slot.kind == "time" and mentions.one_thing(words) and not times.only(heard.said):
         # "He's the one who fell" names nobody's hour.
         return any("one" in span.text.casefold().split() for span in times.find(heard.said))
     if slot.kind == "time" and not times.find(words):
-        return not slot.required and not slot.required_when and bool(_SOMEWHEN.search(words))
+        return not slot.required and not slot.required_when and mentions.somewhen(words)
     if slot.kind != "place" or places_in(words):
         return True
     at = heard.said.casefold().find(words.casefold())
@@ -269,7 +247,7 @@ def _plausible(name: str, words: str, hint: Hint, given: Mapping[str, str], hear
     timed = any(hint.slots[n].kind == "time" and times.find(w) for n, w in given.items())
     first = " ".join(words.split()[:2])
     whole = not heard.said.replace(words, "").strip(" ,.!?")
-    placed = _AT.search(heard.said[:at]) or _AT.match(first) or whole
+    placed = mentions.places_follow(heard.said[:at]) or mentions.places_follow(first) or whole
     return not timed and not heard.spans and bool(placed)
 
 
@@ -472,12 +450,12 @@ def _with_place(hint: Hint, given: Mapping[str, str], heard: Heard) -> dict[str,
 def dayless(words: str, wish: Wish, heard: Heard) -> bool:
     """An hour of no day, or of one that was said before."""
     meant = read(words, wish, heard)
-    return _SAME_DAY.search(words) is not None or (meant.hour and not meant.day and not meant.rule)
+    return mentions.same_day(words) or (meant.hour and not meant.day and not meant.rule)
 
 
 def on_the_same_day(earlier: str, words: str, wish: Wish, heard: Heard) -> str:
     day = part_of(earlier, wish, heard, day=True)
-    bare = _SAME_DAY.sub(lambda m: f"in the {m['part']}" if m["part"] else "", words).strip(" ,")
+    bare = mentions.without_day(words)
     # If that can be two times, it is on the same side of noon.
     at = read(earlier, wish, heard).at
     local = at.astimezone(ZoneInfo(heard.world.briefing.time_zone)) if at else None
@@ -563,21 +541,29 @@ def _changed(text: str, own: Sequence[times.Span], wish: Wish, heard: Heard) -> 
 
 def _from_the_other(wish: Wish, heard: Heard) -> str:
     """ "The mass is on the ninth at seven, call me at six that same evening", "… wake me at six",
-    "… an hour before that": of two times, the one that is told by the other is meant."""
-    if len(heard.spans) != 2 or base(wish, heard.world.hints[wish.tool], heard.state) is not None:
+    "… an hour before that": of several times, the one that is told by another is meant."""
+    if base(wish, heard.world.hints[wish.tool], heard.state) is not None:
         return ""
-    first, second = (span.text for span in heard.spans)
-    if not read(first, wish, heard).whole:
-        return ""
-    told = _ME.search(heard.said[: heard.spans[1].start]) is not None
-    if _SAME_DAY.search(second) or (told and dayless(second, wish, heard)):
-        whole = on_the_same_day(first, second, wish, heard)
-        return whole if whole != second else ""
-    if _OF_THAT.search(second) and read(second, wish, heard).anchor:
-        named = re.sub(r"(?i)^(?:on|at|by|for|in)\s+", "", first)
-        whole = _OF_THAT.sub(rf"\1 {named}", second)
-        return whole if read(whole, wish, heard).whole else ""
+    for at in range(len(heard.spans) - 1, 0, -1):
+        for other in reversed(heard.spans[:at]):
+            if found := _told_by(other, heard.spans[at], wish, heard):
+                return found
     return ""
+
+
+def _told_by(first: times.Span, second: times.Span, wish: Wish, heard: Heard) -> str:
+    since, two = read(first.text, wish, heard), len(heard.spans) == 2
+    told = two and since.whole and utterances.speaks_to_me(heard.said[: second.start])
+    same = mentions.same_day(second.text) and since.day and not since.rule
+    if same or (told and dayless(second.text, wish, heard)):
+        whole = on_the_same_day(first.text, second.text, wish, heard)
+        return whole if whole != second.text else ""
+    leaning = times.leans(second.text) and read(second.text, wish, heard).anchor
+    if since.at is None or not leaning:
+        return ""
+    zone = heard.world.briefing.time_zone
+    at = times.meant(second.text, now=heard.world.now, zone=zone, base=since.at).at
+    return times.exactly(at, zone) if at is not None else ""
 
 
 def _said_before(wish: Wish, name: str) -> str:
@@ -605,7 +591,7 @@ def _waits(text: str, wish: Wish, hint: Hint, heard: Heard) -> bool:
     """ "The day after, same hour": of what is not known yet; the other times name it."""
     about = any(slot.kind == "thing" and slot.required for slot in hint.slots.values())
     bare = about and bool(text) and base(wish, hint, heard.state) is None
-    return bare and (_SAME.search(text) is not None or read(text, wish, heard).anchor)
+    return bare and (mentions.same_time(text) or read(text, wish, heard).anchor)
 
 
 def _enough(text: str, wish: Wish, heard: Heard) -> bool:
@@ -624,7 +610,7 @@ def _joined(said: str, spans: Sequence[times.Span]) -> str:
     text, end = "", -1
     for span in spans:
         between = said[end : span.start] if end >= 0 else ""
-        joint = between if end >= 0 and _JOINER.match(between) else ", "
+        joint = between if end >= 0 and mentions.joins(between) else ", "
         text += (joint if end >= 0 else "") + span.text
         end = span.end
     return text
@@ -693,8 +679,7 @@ def retitled(before: str, words: str, wish: Wish, heard: Heard) -> str:
     new = _title(words, wish, heard)
     new = new[:1].lower() + new[1:] if words[:1].islower() else new
     bare = re.sub(r"(?i)\s*,?\s*\bnot\b.*$", "", new).strip(" ,.") or new
-    for denied in _DENIED.finditer(heard.said):
-        wrong = denied.group(1).strip()
+    for wrong in utterances.denied(heard.said):
         if (at := before.casefold().find(wrong.casefold())) >= 0:
             return before[:at] + _onward(before[:at], bare) + before[at + len(wrong) :]
     named = [w for w in re.findall(r"[^\W\d_]+", before)[1:] if w[:1].isupper()]

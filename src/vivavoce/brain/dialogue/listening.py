@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from vivavoce.brain.dialogue import completing, filling, times, wording
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.filling import Heard, allotted, paired
 from vivavoce.brain.dialogue.meaning import UNCLEAR, Utterance
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World
-from vivavoce.brain.dialogue.things import similar
-from vivavoce.language.en import answers, utterances
+from vivavoce.brain.dialogue.things import leaves_out, similar
+from vivavoce.language.en import answers, mentions, utterances
 from vivavoce.language.en.ending import ending
 from vivavoce.language.en.words import STOP
 from vivavoce.wire.hints import Hint, Slot
@@ -57,12 +58,11 @@ class _Turn(Utterance):
         )
 
     def taken(self, commands: Sequence[Command]) -> State:
-        settled = paired(self.said, self.meant(commands), self.world)
+        settled = self.meant(commands)
         if not settled:
             self._note("okay")
         self.doing = any(isinstance(c, Begin | Fill) for c in settled)
-        shares = allotted(self.said, settled, self.world)
-        for command, spans in zip(settled, shares, strict=True):
+        for command, spans in self._shared_out(settled):
             match command:
                 case Begin():
                     self._begin(command, spans)
@@ -70,6 +70,7 @@ class _Turn(Utterance):
                     self._fill(command, spans)
                 case Plain():
                     self._plain(command.kind)
+        self._fill_beside()
         lost = bool(settled) and all(c == UNCLEAR for c in settled)
         return replace(
             self.state,
@@ -77,6 +78,24 @@ class _Turn(Utterance):
             unclear=self.state.unclear + 1 if lost else 0,
             free=bool(settled) and all(c == Plain("chat") for c in settled),
         )
+
+    def _shared_out(
+        self, commands: Sequence[Command]
+    ) -> list[tuple[Command, Sequence[times.Span]]]:
+        """Each with its times: of the stretch that it was understood from no other has any."""
+        stretches = [self._stretch(command) for command in commands]
+        found: dict[int, tuple[Command, Sequence[times.Span]]] = {}
+        for stretch in dict.fromkeys(stretches):
+            mine = [at for at, one in enumerate(stretches) if one == stretch]
+            own = paired(stretch, [commands[at] for at in mine], self.world)
+            for at, command, spans in zip(
+                mine, own, allotted(stretch, own, self.world), strict=True
+            ):
+                found[at] = command, spans
+        return [found[at] for at in range(len(commands))]
+
+    def _stretch(self, command: Command) -> str:
+        return (command.said if isinstance(command, Begin) else "") or self.said
 
     # --- Wishes -----------------------------------------------------------------------
 
@@ -89,17 +108,56 @@ class _Turn(Utterance):
         if self._changes_kind(command, tool):
             self._otherwise(command, tool, spans)
             return
-        wish = self._filled(self._new(tool), self._finished(tool, command.slots), spans)
+        slots, said = self._finished(tool, command.slots), self._stretch(command)
+        wish = self._but_others(self._filled(self._new(tool), slots, spans, said), command)
+        wish = self._undated(wish, said)
         missing = completing.gap(wish, self.state, self.world)
         if missing is not None and missing.kind == "none" and answers.lets_go(self.said):
             self._drop()  # nothing is meant by it: "never mind, it's gone"
             return
+        if not self._names_thing(tool, command) and self._done_to(wish):
+            return  # told of what something else is done to, and no wish of its own
         twin = next((w for w in self.begun if self._same_wish(w, wish)), None)
         if twin is not None:  # the model told one wish in several commands
             times_said = {n: v for n, v in wish.values.items() if v}
             self._replace(replace(twin, values={**twin.values, **times_said}))
             return
         self.begun.append(self._with_day_of(wish))
+
+    def _names_thing(self, tool: str, command: Begin) -> bool:
+        given = filling.params(self.world.hints[tool], command.slots, self.world)
+        return any(self._slot(tool, name).kind == "thing" for name in given)
+
+    def _done_to(self, wish: Wish) -> bool:
+        """Whether another tool gets the same thing in this breath."""
+        mine = self._things_of(wish)
+        return bool(mine) and any(
+            one.tool != wish.tool and mine <= self._things_of(one) for one in self.begun
+        )
+
+    def _things_of(self, wish: Wish) -> set[str]:
+        slots = self.world.hints[wish.tool].slots
+        own = [n for n, slot in slots.items() if slot.kind == "thing" and slot.required]
+        return {str(wish.values[name]) for name in own if name in wish.values} | set(wish.many)
+
+    def _but_others(self, wish: Wish, command: Begin) -> Wish:
+        """ "Scrap everything else": all but what something else was wished for just before."""
+        others = {id_ for one in self.begun for id_ in (*one.many, *map(str, one.values.values()))}
+        rest = tuple(id_ for id_ in wish.many if id_ not in others)
+        else_ = any(leaves_out(words) for words in command.slots.values())
+        return replace(wish, many=rest) if else_ and rest else wish
+
+    def _undated(self, wish: Wish, said: str) -> Wish:
+        """With what need not be asked for: they said that there is no date."""
+        if not utterances.undated(said):
+            return wish
+        spare = [
+            name
+            for name, slot in self.world.hints[wish.tool].slots.items()
+            if slot.kind == "time" and slot.worth_asking and not slot.required
+            if not slot.required_when and name not in wish.values
+        ]
+        return replace(wish, asked=(*wish.asked, *spare))
 
     def _finished(self, tool: str, slots: Mapping[str, str]) -> dict[str, str]:
         """Without the words in which the speaker broke off: "to pick up the" names nothing yet."""
@@ -144,11 +202,15 @@ class _Turn(Utterance):
         self.state = replace(self.state, wishes=number)
         return Wish(number=number, tool=tool, said=self.said)
 
-    def _filled(self, wish: Wish, slots: Mapping[str, str], spans: Sequence[times.Span]) -> Wish:
+    def _filled(
+        self, wish: Wish, slots: Mapping[str, str], spans: Sequence[times.Span], said: str = ""
+    ) -> Wish:
         hint = self.world.hints[wish.tool]
         given = filling.params(hint, slots, self.world)
         among = self.asked.choices if self.asked and self.asked.wish == wish.number else ()
-        share = Heard(said=self.said, spans=spans, state=self.state, world=self.world, among=among)
+        share = Heard(
+            said=said or self.said, spans=spans, state=self.state, world=self.world, among=among
+        )
         if wish.said != self.said:
             wish = replace(wish, said=f"{wish.said} {self.said}".strip())
         return filling.filled(wish, given, share)
@@ -159,6 +221,8 @@ class _Turn(Utterance):
         share = Heard(said=self.said, state=self.state, world=self.world)
         for name, slot in hint.slots.items():
             words = str(wish.values.get(name) or "")
+            if slot.kind == "time" and words and (exact := self._counted(words, wish, hint)):
+                return replace(wish, values={**wish.values, name: exact}, left=())
             if slot.kind != "time" or not self.begun:
                 continue
             earlier = self._time_of(self.begun[-1])
@@ -168,6 +232,31 @@ class _Turn(Utterance):
                 whole = filling.on_the_same_day(earlier, words, wish, share)
                 return replace(wish, values={**wish.values, name: whole})
         return wish
+
+    def _counted(self, words: str, wish: Wish, hint: Hint) -> str:
+        """ "Move the dentist to Monday, and the day before, at eight, I need to find my card": from
+        what was wished for just before, in this breath or the last."""
+        anchor = filling.anchor_slot(hint)
+        own = filling.base(wish, hint, self.state) is not None or anchor in wish.values
+        if self.begun and anchor not in wish.values and mentions.of_that(words):
+            own = False  # "the dentist too, an hour before that"
+        if own or not times.leans(words):
+            return ""
+        since = self._moment_of(self.begun[-1]) if self.begun else None
+        if not self.begun and self._just_done():
+            since = next((t.at for t in self.before.last[-1].things if t.at), None)
+        if since is None:
+            return ""
+        zone = self.world.briefing.time_zone
+        at = times.meant(words, now=self.world.now, zone=zone, base=since).at
+        return times.exactly(at, zone) if at is not None else ""
+
+    def _moment_of(self, wish: Wish) -> datetime | None:
+        """When it shall be, or when the thing is that it is about."""
+        share = Heard(said="", state=self.state, world=self.world)
+        words = self._time_of(wish)
+        there = filling.base(wish, self.world.hints[wish.tool], self.state)
+        return filling.read(words, wish, share).at if words else there
 
     def _at_the_time_of(self, first: Wish, time: str, wish: Wish, name: str) -> Wish:
         """ "Tomorrow at nine call the bank and buy stamps": the time came before both."""
@@ -195,6 +284,18 @@ class _Turn(Utterance):
             self._correct(command, spans)
             return
         self._replace(self._filled(wish, command.slots, spans))
+
+    def _fill_beside(self) -> None:
+        """What the answer says of other open wishes."""
+        for wish in [w for w in self.waiting if w.number in self.beside]:
+            said = self.beside[wish.number]
+            slots = self.world.hints[wish.tool].slots
+            timed = next((s.name or n for n, s in slots.items() if s.kind == "time"), None)
+            spans = times.find(said)
+            if timed is not None and spans:
+                self._replace(self._filled(wish, {timed: spans[0].text}, spans, said))
+            else:
+                self._replace(self._undated(wish, said))
 
     def _replace(self, wish: Wish) -> None:
         self.waiting = [wish if w.number == wish.number else w for w in self.waiting]

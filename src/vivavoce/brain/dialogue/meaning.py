@@ -18,10 +18,11 @@ from vivavoce.brain.dialogue.filling import Heard
 from vivavoce.brain.dialogue.flows.arguments import Missing, made
 from vivavoce.brain.dialogue.flows.carrying import of_workspace
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World, makes
-from vivavoce.brain.dialogue.things import means_all, named, same_title, sets_in, similar
+from vivavoce.brain.dialogue.things import goes_on, means_all, named, same_title, sets_in, similar
 from vivavoce.language.en import answers, titles, utterances
 from vivavoce.language.en.ending import VERBS
 from vivavoce.language.en.mentions import places_in
+from vivavoce.language.en.wishes import clauses_of
 from vivavoce.wire.hints import Flow, Hint, Slot
 
 UNCLEAR = Plain("unclear")
@@ -34,13 +35,59 @@ class Utterance:
     """What was said, with the talk as it was when it was said."""
 
     def __init__(self, state: State, said: str, world: World) -> None:
-        self.world, self.said = world, said
+        self.world, self.said, self.heard = world, said, said
         self.asked, self.before = state.asked, state
         things = {thing.id: thing for thing in world.briefing.things} | dict(state.things)
         self.state = replace(state, things=things)
         self.waiting = list(state.agenda)
+        self.beside: dict[int, str] = {}
+        """By the number of another open wish: what of the answer is about that."""
+        self._told_apart()
+
+    def _told_apart(self) -> None:
+        """ "End of 2027 for the promotion, no date for the backflip": an answer about several, of
+        which what was asked for is one. Only that of it counts for it."""
+        wish = self._asked_wish()
+        slot = wish and self.asked and self.world.hints[wish.tool].slots.get(self.asked.slot)
+        if wish is None or not slot or slot.kind != "time":
+            return
+        named = {one.number: self._heading(one) for one in self.waiting}
+        named |= {-at: self._title_of(deed) for at, deed in enumerate(self.before.last, 1)}
+        about: dict[int, list[str]] = {}
+        for clause in clauses_of(self.said):
+            fitting = [number for number, title in named.items() if similar(clause, title)]
+            if len(fitting) == 1 and (times.find(clause) or utterances.undated(clause)):
+                about.setdefault(fitting[0], []).append(clause)
+        if wish.number in about and len(about) > 1:
+            self.said = ", ".join(about.pop(wish.number))
+            self.beside = {n: ", ".join(said) for n, said in about.items() if n > 0}
+
+    def _heading(self, wish: Wish) -> str:
+        """What a wish is about, in words."""
+        slots = self.world.hints[wish.tool].slots if wish.tool in self.world.hints else {}
+        known = {name: str(value) for name, value in wish.values.items() if name in slots}
+        things = self.state.things
+        return " ".join(
+            things[words].title if words in things else words
+            for name, words in known.items()
+            if slots[name].kind in ("words", "thing")
+        )
+
+    def _own(self, commands: Sequence[Command]) -> list[Command]:
+        """Without what was copied from what is said of something else."""
+        said, found = self.said.casefold(), list[Command]()
+        for command in commands:
+            if not isinstance(command, Begin | Fill):
+                found.append(command)
+                continue
+            slots = {n: words for n, words in command.slots.items() if words.casefold() in said}
+            if slots or not command.slots:
+                found.append(replace(command, slots=slots))
+        return found
 
     def meant(self, commands: Sequence[Command]) -> list[Command]:
+        if self.beside or self.said != self.heard:
+            commands = self._own(commands)
         if answers.wants_no_more(self.said):  # whatever the model hears in it
             return [Plain("no")]
         if (sounds := self._by_sound(commands)) is not None:
@@ -141,7 +188,7 @@ class Utterance:
             if hint.wish in said and makes(hint) and makes(self.world.hints[tool])
         ]
         if len(called) == 1 and self.world.hints[tool].wish not in said:
-            return Begin(called[0], command.slots)
+            return replace(command, wish=called[0])
         return command
 
     def _says_nothing(self, command: Command) -> bool:
@@ -178,9 +225,11 @@ class Utterance:
             short, ids = about
             if not ids and self._of_times(command.slots[short]) and len(spoken_of) == 1:
                 ((id_, (start, end)),) = spoken_of.items()
-                command = Begin(command.wish, {**command.slots, short: self.said[start:end]})
+                slots = {**command.slots, short: self.said[start:end]}
+                command = replace(command, slots=slots)
                 ids = (id_,)
-            if len(ids) != 1 or ids[0] not in done:
+            told = not ids and bool(done) and goes_on(command.slots[short])
+            if not told and (len(ids) != 1 or ids[0] not in done):
                 known.append(command)
             done.update(ids if len(ids) == 1 else ())
         return known
@@ -251,13 +300,14 @@ class Utterance:
                 about, when = slots
                 same = similar(title, other.slots.get(about, ""))
                 if other is not new and same and when not in other.slots:
-                    changed = Begin(other.wish, {**other.slots, when: time})
+                    changed = replace(other, slots={**other.slots, when: time})
                     rest = [c for c in commands if c is not new]
                     return [changed if c is other else c for c in rest]
             if self._is_that(new, title):
                 for hint in self.world.hints.values():
                     if (slots := self._change(hint.wish)) is not None:
-                        changed = Begin(hint.wish, {slots[0]: title, slots[1]: time})
+                        given = {slots[0]: title, slots[1]: time}
+                        changed = replace(new, wish=hint.wish, slots=given)
                         return [changed if c is new else c for c in commands]
         return commands
 
@@ -305,10 +355,11 @@ class Utterance:
         name, where it shall be "instead"; or one that is called just that, where nobody said what
         something new is wished for with."""
         there = [thing.title for thing in self.state.things.values() if thing.open]
-        if utterances.says_instead(self.said):
+        said = new.said or self.said
+        wished = new.wish in re.findall(r"[^\W_]+", said.casefold())
+        new_one = wished or utterances.adds(said)
+        if utterances.says_instead(said) and not (new.said and new_one):
             return sum(similar(title, one) for one in there) == 1
-        wished = new.wish in re.findall(r"[^\W_]+", self.said.casefold())
-        new_one = wished or utterances.adds(self.said)
         return not new_one and sum(same_title(title, one) for one in there) == 1
 
     def _unmarked(self, commands: Sequence[Command]) -> Fill | None:
@@ -528,6 +579,7 @@ class Utterance:
             name
             for name, words in given.items()
             if name in wish.words
+            and name != self.asked.slot
             and hint.slots[name].kind in ("words", "thing")
             and not similar(words, wish.words[name])
         ]

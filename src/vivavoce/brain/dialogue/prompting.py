@@ -28,19 +28,21 @@ from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.state import View, makes
 from vivavoce.brain.dialogue.things import keeps, named
-from vivavoce.language.en import titles
-from vivavoce.language.en.answers import answer
+from vivavoce.language.en import titles, wishes
+from vivavoce.language.en.answers import answer, corrects
 from vivavoce.language.en.ending import VERBS
 from vivavoce.language.en.utterances import (
     clauses,
     hesitates,
+    intends,
     points_back,
+    questions,
     requests,
     settles,
     subject,
     wants,
 )
-from vivavoce.wire.hints import Hint, Lessons, Shown, Slot, Thing, Told
+from vivavoce.wire.hints import Flow, Hint, Lessons, Shown, Slot, Thing, Told
 from vivavoce.wire.values import Record
 
 SET = "set"
@@ -271,13 +273,24 @@ def candidates(view: View, said: str = "") -> tuple[str, ...]:
     return (*words, "thanks", "cannot", "chat", "unclear")
 
 
-def settled_by(said: str, words: Sequence[str], things: Sequence[Thing]) -> list[str]:
+def settled_by(
+    said: str, words: Sequence[str], things: Sequence[Thing], *, asked: bool = False
+) -> list[str]:
     """Without what it cannot be: what was done is ticked off, what is called off goes, though
-    people cross out either. Of several things it can be both."""
-    other = {"done": _GOES, "gone": _ENDS}.get(settles(said), frozenset[str]())
+    people cross out either. Of several things it can be both. Of one that is named, and of which no
+    time is said, it is nothing else."""
+    became = settles(said)
+    other = {"done": _GOES, "did": _GOES, "gone": _ENDS}.get(became, frozenset[str]())
     rest = [word for word in words if word not in other]
     both = _ENDS & set(words) and _GOES & set(words)
-    return rest if both and len(named(said, things)) < _TWO else list(words)
+    spoken_of = named(said, things)
+    if not both or len(spoken_of) >= _TWO:
+        return list(words)
+    plain = became in ("done", "gone")
+    open_ = asked or bool(times.find(said)) or questions(said) or intends(said)
+    if plain and len(spoken_of) == 1 and not open_:
+        return [word for word in rest if word in (_GOES if became == "gone" else _ENDS)]
+    return rest
 
 
 def grammar(view: View, said: str, first: Sequence[str] = (), written: int = 0) -> str:
@@ -399,6 +412,25 @@ def spoken_of(said: str, view: View) -> bool:
     return False
 
 
+def apart(view: View, said: str, hints: Iterable[Hint]) -> list[str]:
+    """What was said, in stretches that each want something: a small model reads one wish well, and
+    of several it takes the second for the first. An answer or a correction is about one thing, and
+    what is done with files goes by the whole sentence."""
+    text = clean(said)
+    if view.asked or (view.undo and corrects(text)) or any(isinstance(h, Flow) for h in hints):
+        return [text]
+    cuts = wishes.apart(
+        text, lambda words, loose: frozenset(named(words, view.things, loose=loose)), keeps
+    )
+    return [text[start:end].strip(" ,;") for start, end in cuts] if len(cuts) > 1 else [text]
+
+
+def one_more(stretch: str, made: Sequence[Command]) -> str:
+    """ "The other is …" is of the kind of the one before it; empty where nothing is counted."""
+    begun = [command.wish for command in made if isinstance(command, Begin)]
+    return begun[-1] if begun and wishes.counts(stretch) else ""
+
+
 def left_out(said: str, commands: Sequence[Command], things: Sequence[Thing] = ()) -> list[str]:
     """Stretches of what was said that want something of their own and of which no command has a
     word: orders, what is wanted at a time, and what is told of one of the user's things. A small
@@ -482,9 +514,11 @@ def _stretch(said: str, start: int, end: int, others: Sequence[tuple[int, int]])
     return first, last
 
 
-def pointing(command: Command, said: str, hints: Iterable[Hint]) -> tuple[str, str] | None:
+def pointing(
+    command: Command, said: str, hints: Iterable[Hint], earlier: str = ""
+) -> tuple[str, str] | None:
     """The slot of something new that names what it is about only by "it", with what was said before
-    that; or that says nothing ("set a reminder"), with what was said after."""
+    that, `earlier` included; or that says nothing ("set a reminder"), with what was said after."""
     hint = next((h for h in hints if isinstance(command, Begin) and h.wish == command.wish), None)
     if hint is None or not makes(hint) or not isinstance(command, Begin):
         return None
@@ -495,6 +529,7 @@ def pointing(command: Command, said: str, hints: Iterable[Hint]) -> tuple[str, s
             continue
         before, after = clean(said)[: at[0]].strip(), clean(said)[at[1] :].strip(" .,;!?")
         if titles.points(words):
+            before = before if _name_in(before) else f"{earlier} {before}".strip()
             return (slot.name or name, before) if _name_in(before) else None
         if not titles.says_something(titles.stripped(words)) and not hesitates(after):
             return (slot.name or name, after) if _name_in(after) else None
@@ -511,12 +546,22 @@ def naming(command: Begin, short: str, before: str) -> str:
 def with_name(command: Begin, short: str, name: str, before: str = "") -> Begin:
     """The first of its clauses that names something: a model copies too much of them. Where it
     copied what is done rather than what it is done to, what the clause is about."""
-    bare, words = _name_in(name), command.slots[short]
+    bare, words = _name_in(name) or _last_name(before), command.slots[short]
     if (at := _place(bare, before)) and bare.split(maxsplit=1)[0].casefold() in VERBS:
         bare = subject(before[slice(*_stretch(before, *at, ()))]) or bare
     if bare:
         words = titles.named(words, bare) if titles.points(words) else bare
     return replace(command, slots={**command.slots, short: words})
+
+
+def _last_name(text: str) -> str:
+    """Of what was said before, the last clause that is nothing but a name: "footy boots"."""
+    for start, end in reversed(clauses(text)):
+        one = titles.stripped(titles.untimed(text[start:end], None))
+        bare = len(one.split()) <= _SENTENCE and not wants(one) and not subject(one)
+        if titles.says_something(one) and bare and one.split()[0].casefold() not in VERBS:
+            return one
+    return ""
 
 
 def _name_in(text: str) -> str:

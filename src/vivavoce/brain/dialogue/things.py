@@ -26,7 +26,7 @@ _GENERIC = frozenset(
 )
 """What any of the user's things may be called."""
 _POINTING = frozenset(listed("it that this them those these him her same"))
-_ALL = frozenset(listed("all everything both whatever anything lot every each whole"))
+_ALL = frozenset(listed("all everything both whatever anything lot every each whole rest others"))
 _QUANTIFIED = frozenset(listed("all everything both every"))
 _REACH = 5
 """Words between "everything" and what it is about."""
@@ -39,7 +39,7 @@ _SKIPPED = frozenset(
 )
 _TO = 3
 """Letters: a "to" that a time begins with is its own."""
-_UNITS = frozenset(listed("minute minutes hour hours day days week weeks month months"))
+_UNITS = frozenset(listed("minute minutes hour hours day days week weeks month months else"))
 _KEPT = re.compile(
     r"(?i)\b(?:stays?|keep|must stay|can stay|leave (?:the|my|that|it)|remains?|not the|not my|"
     r"except|but not|apart from|other than)\b"
@@ -191,6 +191,11 @@ def means_all(words: str) -> bool:
     return bool(_ALL & set(_tokens(words)))
 
 
+def leaves_out(words: str) -> bool:
+    """ "Everything else", "the rest": without what was spoken of before."""
+    return bool({"else", "rest", "others", "other"} & set(_tokens(words))) and means_all(words)
+
+
 def keeps(clause: str, before: str = "") -> bool:
     """Whether it says what is to stay as it is."""
     return _KEPT.search(_excepting(f"{before[-_NEAR:].rstrip()} {clause}")) is not None
@@ -213,9 +218,9 @@ def similar(words: str, title: str) -> bool:
     return any(_near(one, other) for one in ones for other in others)
 
 
-def named(text: str, things: Sequence[Thing]) -> dict[str, tuple[int, int]]:
+def named(text: str, things: Sequence[Thing], *, loose: bool = False) -> dict[str, tuple[int, int]]:
     """Ids of those that a text plainly speaks of, with where it does: by the first of what their
-    title says or by half of it, beside what is to be done with them."""
+    title says or by half of it, beside what is to be done with them. `loose`: by any word of it."""
     spoken = [(m.start(), m.end(), _tokens(m.group())) for m in _WORD.finditer(text)]
     found: dict[str, tuple[int, int]] = {}
     for thing in things:
@@ -227,7 +232,7 @@ def named(text: str, things: Sequence[Thing]) -> dict[str, tuple[int, int]]:
             for start, end, tokens in spoken
             if any(_near(token, noun) for token in tokens if token not in STOP | _SKIPPED)
         }
-        if nouns and (2 * len(at) >= len(nouns) or nouns[0] in at):
+        if nouns and at and (loose or 2 * len(at) >= len(nouns) or nouns[0] in at):
             found[thing.id] = min(at.values())[0], max(end for _, end in at.values())
     return found
 
@@ -238,6 +243,12 @@ def same_title(words: str, title: str) -> bool:
     both = ((one, other), (other, one))
     same = all(any(_near(a, b) for b in there) for here, there in both for a in here)
     return bool(one and other) and same
+
+
+def goes_on(words: str) -> bool:
+    """ "It's all done", "he was so kind": about what was named before, and no name of anything."""
+    first = _tokens(words)[:1]
+    return bool(first) and (first[0] in _POINTING or first[0] in ("he", "she", "they"))
 
 
 def nameless(words: str) -> bool:

@@ -95,6 +95,18 @@ def meant(words: str, *, now: datetime, zone: str, base: datetime | None = None)
     )
 
 
+def leans(words: str) -> bool:
+    """Whether it counts from something that is named elsewhere: "the day after", "an hour later",
+    "that evening"."""
+    return any("relative" in one.says for one in reading.find(words))
+
+
+def exactly(at: datetime, zone: str) -> str:
+    """A moment in words that nothing has to be added to."""
+    local = at.astimezone(ZoneInfo(zone))
+    return f"{local.day} {local:%B %Y} at {local:%H:%M}"
+
+
 def vague(words: str) -> bool:
     """A week, a month or a season, and no day of it."""
     return bool(_LOOSE.search(words)) and not _NAMED_DAY.search(words)

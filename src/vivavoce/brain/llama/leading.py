@@ -17,6 +17,7 @@ import secrets
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Protocol
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -201,7 +202,24 @@ class Leading:
     async def _translated(
         self, live: str, seen: View, world: World, said: str
     ) -> tuple[tuple[Command, ...], Heard]:
-        made, cost = await self._commands(live, seen, world, said)
+        """Each wish of one breath by itself."""
+        stretches = prompting.apart(seen, said, world.hints.values())
+        if len(stretches) == 1:
+            return await self._read(live, seen, world, said)
+        made: tuple[Command, ...] = ()
+        cost, before = Heard(""), ""
+        for stretch in stretches:
+            mine = prompting.narrowed(seen, stretch, list(world.hints.values()))
+            same = prompting.one_more(stretch, made)
+            found, used = await self._read(live, mine, world, stretch, before, same)
+            cost, before = cost if before else used, f"{before} {stretch}".strip()
+            made += tuple(replace(c, said=stretch) if isinstance(c, Begin) else c for c in found)
+        return made, cost
+
+    async def _read(
+        self, live: str, seen: View, world: World, said: str, before: str = "", same: str = ""
+    ) -> tuple[tuple[Command, ...], Heard]:
+        made, cost = await self._commands(live, seen, world, said, before, same)
         made = prompting.whole_list(said, made, world.hints.values())
         for clause in prompting.left_out(said, made, seen.things)[:_MORE]:
             more, _ = await self._commands(live, seen, world, clause)
@@ -211,9 +229,9 @@ class Leading:
         return made, cost
 
     async def _commands(
-        self, live: str, seen: View, world: World, said: str
+        self, live: str, seen: View, world: World, said: str, before: str = "", same: str = ""
     ) -> tuple[tuple[Command, ...], Heard]:
-        words = prompting.candidates(seen, said)
+        words = (same,) if same else prompting.candidates(seen, said)
         text = self._head(world) + prompting.tail(seen, said, world.now)
         async with self._model.writing(live, text) as writing:
             asked = bool(seen.asked)
@@ -229,38 +247,40 @@ class Leading:
                     break
                 if at == 0 and first not in seen.wishes:
                     continue
-                before = prompting.joined(parts[:at])
+                written = prompting.joined(parts[:at])
                 about = prompting.clause(parts[at], said, parts[:at] or parts[1:])
                 asking = told if not questions(about) else set[str]()
                 more = [w for w in words if (w in seen.wishes or w == prompting.SET)]
                 more = [w for w in more if w not in asking] or more
                 first_, _ = await self._chosen(
-                    writing, text + before, about, more, seen, world, short=True
+                    writing, text + written, about, more, seen, world, short=True
                 )
                 if first_ != prompting.word(parts[at]):
                     rules = prompting.grammar(seen, said, [first_], at)
-                    rest, _ = await writing.line(text + before, rules, _LINE)
-                    line = before + rest
+                    rest, _ = await writing.line(text + written, rules, _LINE)
+                    line = written + rest
             made = prompting.grounded(prompting.read(line, seen), said)
             for at, command in enumerate(made):
-                named = await self._named(writing, text, said, command, seen, world)
+                named = await self._named(writing, said, before, command, seen, world)
                 made = (*made[:at], named, *made[at + 1 :])
         # A grammar that could not be kept would leave nothing: what was chosen still holds.
         return made or prompting.read(first, seen), cost
 
     async def _named(
-        self, writing: Writing, text: str, said: str, command: Command, seen: View, world: World
+        self, writing: Writing, said: str, before: str, command: Command, seen: View, world: World
     ) -> Command:
         """ "The report won't write itself. Tell me to start on it": what "it" is, the model copies
         from what was said before."""
-        if (pointing := prompting.pointing(command, said, world.hints.values())) is None:
+        hints = world.hints.values()
+        if (pointing := prompting.pointing(command, said, hints, before)) is None:
             return command
-        short, before = pointing
+        short, there = pointing
         assert isinstance(command, Begin)
-        line, _ = await writing.line(text, prompting.naming(command, short, before), _LINE)
-        found = prompting.grounded(prompting.read(line, seen), before)
+        text = self._head(world) + prompting.tail(seen, f"{before} {said}".strip(), world.now)
+        line, _ = await writing.line(text, prompting.naming(command, short, there), _LINE)
+        found = prompting.grounded(prompting.read(line, seen), there)
         name = next((one.slots.get(short, "") for one in found if isinstance(one, Begin)), "")
-        return prompting.with_name(command, short, name, before)
+        return prompting.with_name(command, short, name, there)
 
     async def _chosen(
         self,
@@ -275,7 +295,7 @@ class Leading:
         short: bool = False,
     ) -> tuple[str, Heard]:
         """Which word is to be written next, by the model and by examples."""
-        words = prompting.settled_by(said, words, seen.things)
+        words = prompting.settled_by(said, words, seen.things, asked=bool(seen.asked))
         # In the middle of a line a model writes a word with the space before it.
         space = " " if text.endswith(" ") else ""
         firsts = {word: await self._first(space + word) for word in words}

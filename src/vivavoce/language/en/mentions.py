@@ -25,6 +25,19 @@ _PLACE = (
     r"|get(?:ting)? (?:to|home|back|there)\b"
     r"|^\W*(?:at|from|in) (?:the|my|work|home|school)\b(?! (?:morning|afternoon|evening|same)))"
 )
+_BEFORE_PLACE = (
+    r"(?i)\b(?:at|to|in|near|by|from|outside|into|home|reach|leave|pass)"
+    r"(?:\s+(?:the|my|our|an?))?\W*$"
+)
+_SAME_DAY = re.compile(
+    r"(?i)\b(?:on )?(?:the|that) (?:(?:very )?(?:same )?day|same \w+day)(?: too| as well)?\b|"
+    r"\b(?:the|that) same (?P<part>morning|afternoon|evening|night)\b"
+)
+_SAME = r"(?i)\bsame (?:time|hour|day)\w*\b|\bthe (?:day|week) (?:after|before)\b"
+_SOMEWHEN = r"(?i)\b(?:before|after|until|till|when|by|once|while|during)\b"
+_JOINER = (
+    r"(?i)[\s,.;-]*(?:(?:at|on|in|the|of|around|about|and|from|by|for|say|maybe|uh|um)[\s,]*){0,3}"
+)
 _LONGEST = 2_000
 """Characters that are looked at."""
 
@@ -52,3 +65,43 @@ def untimed(text: str) -> str:
 def only_time(text: str) -> bool:
     """A time or a repetition and nothing else: said after something was done, it is about that."""
     return bool(find(text)) and read(text).whole
+
+
+def places_follow(before: str) -> bool:
+    """Whether a place may be named right after these words: "at the"."""
+    return re.search(_BEFORE_PLACE, before[-_LONGEST:]) is not None
+
+
+def somewhen(words: str) -> bool:
+    """It says when by something else: "before the baby comes"."""
+    return re.search(_SOMEWHEN, words) is not None
+
+
+def one_thing(words: str) -> bool:
+    """ "The one", which may be a thing as well as an hour."""
+    return re.fullmatch(r"(?i)\W*(?:the |that |this )?one\W*", words) is not None
+
+
+def same_time(words: str) -> bool:
+    """It takes its hour or its day from something else."""
+    return re.search(_SAME, words) is not None
+
+
+def of_that(words: str) -> bool:
+    """ "An hour before that": from something that was named before."""
+    return re.search(r"(?i)\b(?:before|after) (?:that|it|this)\b", words) is not None
+
+
+def same_day(words: str) -> bool:
+    """ "That day", "the same evening"."""
+    return _SAME_DAY.search(words) is not None
+
+
+def without_day(words: str) -> str:
+    """Without "that day"; of "the same evening" the evening stays."""
+    return _SAME_DAY.sub(lambda m: f"in the {m['part']}" if m["part"] else "", words).strip(" ,")
+
+
+def joins(between: str) -> bool:
+    """Whether two times with this between them are one."""
+    return re.fullmatch(_JOINER, between) is not None

@@ -355,7 +355,11 @@ class _Question(Record):
         calendar = self._calendar()
         amount = known.from_now or known.span
         if amount is not None and amount.whole_days:
-            return shifted(datetime.combine(calendar.today, time(12), UTC), amount, 1).date()
+            then = shifted(datetime.combine(calendar.today, time(12), UTC), amount, 1).date()
+            named = [day.day for day in known.days if isinstance(day, p.Weekday) and not day.which]
+            weeks_on = amount.days and not amount.days % 7 and not amount.months
+            # "Monday in two weeks" is the Monday of that week.
+            return then + _DAY * (named[0] - then.weekday()) if weeks_on and named else then
         if known.same_day and not known.days and self.anchor is not None:
             return self.anchor.date()
         weekdays = [day for day in known.days if isinstance(day, p.Weekday)]

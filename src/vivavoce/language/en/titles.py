@@ -11,9 +11,14 @@ from vivavoce.language.en.times.reading import find
 _LEADING = re.compile(
     r"(?i)^(?:[\s,.;:!?-]+|(?:please|so|well|um+|uh+|er+|oh|okay|ok|and|then|also|now|just|"
     r"actually)\b"
-    r"|(?:can|could|would|will) you\b|remind me\b|tell me\b|nudge me\b|ping me\b|poke me\b|"
-    r"don'?t let me forget\b|don'?t forget\b|i(?:'ve| have)? (?:got to|need to|have to|must|"
-    r"want to|ought to|should)\b|i(?:'d| would) (?:like|love) to\b|make a note\b|note\b|"
+    r"|(?:can|could|would|will) you\b|(?:i (?:need|want|would like) (?:that )?)?"
+    r"you (?:to )?(?:remind|tell) me\b|"
+    r"the (?:(?:first |second |other )?(?:thing|one)|first|second|other) is\b|"
+    r"it(?:'s| is) (?=to\b|about\b|for\b)|is (?=to\b)|remind me\b|"
+    r"tell me\b|nudge me\b|ping me\b|poke me\b|"
+    r"don'?t let me forget\b|don'?t forget\b|"
+    r"(?:i|we)(?:'ve| have|'m| am|'re| are)? (?:got to|gotta|need to|have to|"
+    r"must|want to|ought to|should|to)\b|i(?:'d| would) (?:like|love) to\b|make a note\b|note\b|"
     r"(?:to|that|about|of|for|on|at|in|by)\b)"
 )
 _ASKING = re.compile(
@@ -53,8 +58,8 @@ _OF_SOMETHING = frozenset(
 _PARTICLES = frozenset(lexicon.listed("up back out off in over"))
 _HESITATION = re.compile(r"(?:\s*,)?\s*\b[Uu](?:m+|h+m?)\b,?|(?:\s*,)?\s*\b(?:er|erm|hmm?)\b,?")
 _POINTED = re.compile(
-    r"(?i)\b(?:it|them|those|these|that|this)\b(?=\W*$)|"
-    r"\b(?:it|them)\b(?=\s+(?:to|for|in|on|off|out|up|back|from|with|away|over|before|after|by|at)\b)"
+    r"(?i)(?:\b(?:it|them|those|these|that|this|him|her|em)|'em)\b(?=\W*$)|"
+    r"(?:\b(?:it|them|em)|'em)\b(?=\s+(?:to|for|in|on|off|out|up|back|from|with|away|over|before|after|by|at)\b)"
 )
 POINTS = re.compile(r"(?i)\b(?:that|this|it|those|these|them|so)\b")
 

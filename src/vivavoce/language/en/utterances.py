@@ -35,7 +35,7 @@ _NOT_NEW = re.compile(
 )
 """It goes on with what was said, or wants nothing."""
 _PART = re.compile(
-    r"[.!?;]+(?=\s|$)|,\s+|\s+(?=(?:and|but|plus|oh)\b)|"
+    r"(?:(?<![ap]\.m)[.!?;]+|(?<=[ap]\.m)\.(?=\s+[A-Z]\w))(?=\s|$)|,\s+|\s+(?=(?:and|but|plus|oh)\b)|"
     r"\s(?=so (?:can|could|please|you|take|tick|mark)\b)"
 )
 """Where another clause may begin, also where nobody wrote down a pause."""
@@ -181,21 +181,48 @@ _DONE = re.compile(
     r"(?!need|want|decid|chang|miss|cancel|plann|hop|suppos|us)[a-z]{2,}ed)\b|"
     r"\b(?:it|that|this|is|are|all|been|she|he|[a-z]+(?='s))(?:'s| is| are)?"
     r"(?: all| been| now| already)*"
-    r" (?:done|sorted|finished|paid|posted|sent|dealt with|behind me|out of the way|in the bag)\b|"
+    r" (?:done|sorted|finished|paid|posted|sent|dealt with|behind me|out of the way|in the bag|"
+    r"handed (?:in|over)|sent off|submitted|delivered|collected|washed|cleaned|fed|fixed|booked|"
+    r"bought|returned|dropped off|picked up|filed|signed|written|in the post|ticked off)\b|"
+    r"\bthat'?s (?:the|my|our|all the) (?:[\w']+ ){1,4}?(?:done|sorted|finished|paid|posted|"
+    r"sent|fed|written|bought|(?!need|suppos)[a-z]{2,}ed)\b|"
     r"\balready [a-z]+(?:ed|nt|ght|ok|ne|id)\b|\bdone and dusted\b"
 )
 _TICKED = re.compile(
     r"(?i)\b(?:tick|check)(?:ed)?\b[^.!?]{0,40}\boff\b|\btick (?:it|that|the|my)\b|, tick\b|"
-    r"\bmark\b[^.!?]{0,40}\b(?:done|complete|finished)\b"
+    r"\bmark\b[^.!?]{0,40}\b(?:done|complete|finished|off)\b"
 )
-_CROSSED = re.compile(r"(?i)\b(?:cross|strike|scratch|rub)\b[^.!?]{0,40}\b(?:off|out|it|that)\b")
+_CROSSED = re.compile(
+    r"(?i)\b(?:cross|strike|scratch|rub)\b[^.!?]{0,40}\b(?:off|out|it|that)\b|"
+    r"\b(?:put|draw|run|stick) a line (?:through|under)\b"
+)
 _CALLED_OFF = re.compile(
     r"(?i)\b(?:scrap|bin (?:it|that|the|my|off)|ditch|axe|delete|remove|get rid|getting rid|"
     r"cancel\w*|call(?:ed|ing)? (?:it )?off|(?:it|that|this)(?:'s| is)(?: all)? off|"
-    r"not happening|isn'?t happening|not going|no longer|any ?more)\b"
+    r"(?:'s|s| is| are) (?:all )?off(?! (?:sick|work|to|on|for|ill|at))|"
+    r"f(?:e|a)ll(?:en)? through|"
+    r"(?:no|don'?t|won'?t) (?:need|want|be needing|be going|be doing|be coming)(?! to be)|"
+    r"backed out|pulled out|on the head|forget (?:about )?(?:the|my|that)|"
+    r"not happening|isn'?t happening|not going(?! to)|not (?:doing|bothering)|"
+    r"no longer|any ?more)\b"
+)
+_INTENDS = re.compile(
+    r"(?i)\b(?:remind\w*|forget to|(?:need|have|has|got|ought|want|going|gonna|supposed|plan) to|"
+    r"gotta|must|should|(?:i|we)(?:'ll| will))\b"
+)
+_UNDATED = re.compile(
+    r"(?i)\b(?:no|without an?y?|not an?y?|n't (?:have|want|need|got) an?y?|"
+    r"not (?:putting|setting) an?y?)"
+    r"(?: (?:particular|real|set|fixed|specific|exact|certain|big|great))?"
+    r" (?:dates?|deadlines?|rush|hurry|time ?limit|time ?line|time ?frame)\b|"
+    r"\b(?:don'?t|do not|dunno|no idea|not sure)(?: (?:really|yet|even))?(?: know)? (?:by )?when\b"
 )
 _NAME = r"[^,.;!?]{2,40}?"
 _NOT = r"(?:not|isn't|wasn't|is not|was not)(?: with| to| for)? (?:the |my |our |an? )?"
+_IS_NOT = re.compile(
+    r"(?i)\b(?:not|isn't|wasn't)(?: with| to| for)? (?:the |my |our |an? )?([^,.;!?]+?)"
+    r"(?=[,.;!?]|$| but\b)"
+)
 _DENIED = re.compile(
     rf"(?i)\b{_NOT}(?P<wrong>{_NAME})(?:[,.;!]+\s*(?:but )?|\s+but )(?P<right>{_NAME})(?=[,.;!?]|$)"
 )
@@ -318,14 +345,37 @@ def wants(text: str) -> bool:
     return _WANTS.search(text) is not None or any(True for _ in requests(text))
 
 
-def settles(text: str) -> Literal["done", "gone", ""]:
+def intends(text: str) -> bool:
+    """Something is still to be done: "remind me to cancel the gym" cancels nothing."""
+    return _INTENDS.search(text) is not None
+
+
+def undated(text: str) -> bool:
+    """Somebody says that there is no date for it, or that they do not know one."""
+    return _UNDATED.search(text) is not None
+
+
+def settles(text: str) -> Literal["done", "gone", "did", ""]:
     """What became of something: it was done ("I went today, cross it off"), or is not wanted ("it's
-    cancelled, cross it off"). Empty where both or neither is said."""
-    gone = _CALLED_OFF.search(text) is not None
-    done = _TICKED.search(text) or (_CROSSED.search(text) and _DONE.search(text))
-    if gone:
-        return "" if done or _DONE.search(text) else "gone"
-    return "done" if done else ""
+    cancelled, cross it off"). `did`: that it was done is only told. Empty where both or neither is
+    said."""
+    ticked = _TICKED.search(text) is not None
+    did = _DONE.search(text) is not None
+    if _CALLED_OFF.search(text):
+        return "" if ticked or did else "gone"
+    if ticked or (did and _CROSSED.search(text)):
+        return "done"
+    return "did" if did else ""
+
+
+def denied(text: str) -> list[str]:
+    """ "Not with Ann": what it is not."""
+    return [match.group(1).strip() for match in _IS_NOT.finditer(text)]
+
+
+def speaks_to_me(before: str) -> bool:
+    """ "Call me", "wake me": what follows is when."""
+    return re.search(r"(?i)\bme\s+$", before) is not None
 
 
 def replaced(text: str, title: str) -> str:

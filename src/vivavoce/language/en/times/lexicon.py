@@ -110,6 +110,13 @@ DAILY = {
 }
 """What the profile does not know, by custom. Those of sleep and work are in `resolving`."""
 
+MOVERS = words(
+    "move push put shift bring delay postpone pull make set moved pushed shove bump slide nudge "
+    "knock change reschedule prepone advance extend kick shunt bumped kicked shifted nudged "
+    "delayed postponed moving pushing shoving swap switch changed swapped switched rescheduled"
+)
+"""Verbs that give something another time."""
+
 # --- Holidays -----------------------------------------------------------------------------
 
 FEASTS = {

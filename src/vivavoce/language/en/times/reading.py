@@ -24,13 +24,8 @@ _LONGEST = 2_000
 _GAP = 7
 """Tokens that may lie between two pieces of one time."""
 _MARKS = (p.Correction, p.Negation)
-_MOVERS = lex.words(
-    "move push put shift bring delay postpone pull make set moved pushed shove bump slide nudge "
-    "knock change reschedule prepone advance extend kick shunt bumped kicked shifted nudged "
-    "delayed postponed moving pushing shoving"
-)
-_SHOVERS = _MOVERS - lex.words("put make set change extend")
-"""Of these: what needs no more than how far."""
+_SHOVERS = lex.MOVERS - lex.words("put make set change extend swap switch")
+"""What needs no more than how far."""
 _MOVED = 12
 """Tokens between such a word and how far: what is moved has a name."""
 _DAYS = (p.Relative, p.Weekday, p.Date, p.NthWeekday, p.Feast, p.Written, p.Period)
@@ -197,7 +192,7 @@ def _weakly(t: Tokens, every: list[Found], kept: list[bool], n: int, whole: bool
             repeated = any(kept[m] and isinstance(o.piece, p.Every) for m, o in enumerate(every))
             return repeated or (whole and isinstance(piece, p.From))
         case p.Shift():
-            return whole or _moves(t, one, _MOVERS)
+            return whole or _moves(t, one, lex.MOVERS)
         case p.Unknown():
             return whole or t.word(one.start - 2) in lex.PREPOSITIONS
         case p.Degree():
@@ -354,6 +349,10 @@ def _tells(piece: p.Piece) -> bool:
 def _fits(t: Tokens, group: list[Found], one: Found) -> bool:
     """Two hours with nothing but a comma between them are of two things."""
     kinds = [type(other.piece) for other in group]
+    for sort in (_DAYS, (p.Hour,)):  # "to Thursday, and then on Friday"
+        again = isinstance(one.piece, sort) and any(issubclass(kind, sort) for kind in kinds)
+        if again and "then" in t.words[group[-1].end : one.start]:
+            return False
     if isinstance(one.piece, p.Every):
         every = [o.piece for o in group if isinstance(o.piece, p.Every)]
         return not every or one.piece in every or p.Hour not in kinds
@@ -433,8 +432,10 @@ def _thing(t: Tokens, group: list[Found], end: int) -> int:
 
 def _negation(known: Read, group: list[Found]) -> Found | None:
     """ "not" before what it says no to."""
+    begun = group[0].start
     for one in known.found:
-        if one.end == group[0].start and isinstance(one.piece, p.Negation):
+        between = known.tokens.words[one.end : begun] if one.end <= begun else ["?"]
+        if isinstance(one.piece, p.Negation) and set(between) <= lex.PREPOSITIONS | {"the"}:
             return one
     return None
 

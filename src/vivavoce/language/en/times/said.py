@@ -83,7 +83,9 @@ def _segments(found: Iterable[Found]) -> list[list[p.Piece]]:
                 others = [o.piece for o in every[n + 2 :]]
                 others += [piece for segment in segments for piece in segment]
                 if n + 1 < len(every):
-                    negated = _kind(every[n + 1].piece) in map(_kind, others)
+                    kind, said_too = _kind(every[n + 1].piece), set(map(_kind, others))
+                    # "Not in the morning, at two": the hour is of another part.
+                    negated = kind in said_too or (kind is p.Part and p.Hour in said_too)
             case piece:
                 if not negated:
                     segments[-1].append(piece)

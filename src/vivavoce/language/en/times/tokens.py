@@ -32,6 +32,7 @@ _SPELT = {
     "wensday": "wednesday",
 }
 _SPELT |= {"tmrw": "tomorrow", "thru": "through", "everyday": "daily", "arvo": "afternoon"}
+_SPELT |= {"forenoon": "morning"}
 
 
 class Tokens:

@@ -181,7 +181,8 @@ def _military(t: Tokens, at: int) -> Found | None:
 
 def half_at(t: Tokens, at: int) -> Found | None:
     """ "PM", said of an hour that was said before."""
-    return Found(Half(t.word(at)), at, at + 1, "weak") if t.kind(at) == "half" else None
+    said = t.kind(at) == "half" and t.word(at - 1) != "i"  # "I am"
+    return Found(Half(t.word(at)), at, at + 1, "weak") if said else None
 
 
 def _fixed(t: Tokens, at: int) -> Found | None:
@@ -211,12 +212,56 @@ def _plain(t: Tokens, at: int) -> Found | None:
         if both and (t.kind(ahead) == "word" or len(t.word(ahead)) == 2):
             minute, end = two
             strength = "fair" if minute % 5 == 0 and hour <= 23 else "weak"
+    if not minute and (part := _and_part(t, end)) is not None:
+        minute, end, strength = *part, "fair"
     after = t.word(t.skip(end))
-    if after in lex.UNITS or after in lex.COUNTED or (after in lex.MONTHS and after != "may"):
+    if on_the_clock(t, at, end):
+        return Found(Hour(hour, minute, certain=hour > 12), at, end + 1)
+    counted = after in lex.COUNTED and not _of_part(t, end)
+    if after in lex.UNITS or counted or (after in lex.MONTHS and after != "may"):
         return None
     if after in ("quarters", "and") and t.word(end + 1) in ("a", "half"):
         return None
-    return _closed(t, at, end, hour, minute, strength)
+    return _closed(t, at, end, hour, minute, "firm" if _of_part(t, end) else strength)
+
+
+def _of_part(t: Tokens, at: int) -> bool:
+    """ "of the morning", after an hour."""
+    return t.are(at, "of", "the") and t.word(at + 2) in lex.DAY_PARTS
+
+
+def on_the_clock(t: Tokens, at: int, end: int) -> bool:
+    """ "At eighteen hours" is a time of day, "push it by two hours" is not."""
+    day = t.word(at - 2) in lex.DAY_PARTS | lex.WEEKDAYS.keys() | {"tomorrow", "today"}
+    asked = t.word(at - 1) == "at" or (t.word(at - 1) == "by" and day)
+    if t.word(end) not in ("hours", "hrs") or not asked:
+        return False
+    onward = t.word(end + 1) in ("from", "later", "ago", "earlier", "sooner", "before", "after")
+    small = t.small(at)
+    return small is not None and small[0] < 24 and not onward and not moved(t, at)
+
+
+def moved(t: Tokens, at: int) -> bool:
+    """Whether the sentence so far says that something gets another time."""
+    for n in range(at - 1, -1, -1):
+        if t.word(n) in (".", "!", "?", ";"):
+            return False
+        if t.word(n) in lex.MOVERS:
+            return True
+    return False
+
+
+def _and_part(t: Tokens, at: int) -> tuple[int, int] | None:
+    """ "and half", "and a quarter", after an hour, as many say it whose language is another."""
+    part = at + 1 + (t.word(at + 1) == "a")
+    minutes = {"half": 30, "quarter": 15}.get(t.word(part), 0)
+    after = t.word(t.skip(part + 1))
+    counted = after in lex.UNITS or after in lex.COUNTED or after in ("past", "to", "of")
+    if t.word(at) != "and" or not minutes or (counted and not _of_part(t, part + 1)):
+        return None
+    ends = t.kind(part + 1) != "word" or after in lex.FUNCTION or after in lex.DAY_PARTS
+    named = after in lex.WEEKDAYS or after in ("tomorrow", "tonight", "today", "oclock")
+    return (minutes, part + 1) if ends or named else None
 
 
 # --- Parts of the day, and things that have their hour -------------------------------------

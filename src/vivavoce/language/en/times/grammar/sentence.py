@@ -11,7 +11,14 @@ from vivavoce.language.en.times import zones
 from vivavoce.language.en.times.grammar.amounts import amount
 from vivavoce.language.en.times.grammar.days import date_at, day_at, feast_at, month_at, period_at
 from vivavoce.language.en.times.grammar.found import Found, Strength
-from vivavoce.language.en.times.grammar.hours import half_at, hour_at, part_at, range_at, routine_at
+from vivavoce.language.en.times.grammar.hours import (
+    half_at,
+    hour_at,
+    moved,
+    part_at,
+    range_at,
+    routine_at,
+)
 from vivavoce.language.en.times.grammar.spans import direction_at, span_at, vague_at
 from vivavoce.language.en.times.pieces import (
     Correction,
@@ -76,10 +83,12 @@ def every_at(t: Tokens, at: int) -> Found | None:
         return Found(Every(freq="WEEKLY", days=_WEEKLY), at, t.skip(at + 1) + 1)
     if word in _SETS and word not in ("weekend", "weekday", "schoolday", "workday"):
         return Found(Every(freq="WEEKLY", days=_SETS[word]), at, at + 1)
-    if word in lex.PLURAL_DAYS:
-        days, end = _weekdays(t, at)
-        return Found(Every(freq="WEEKLY", days=days), at, end)
-    if word in lex.WEEKDAYS or word in _SETS:
+    if word == "from" and (through := _through(t, at + 1)) is not None:
+        return through._replace(start=at)
+    if word == "alternate" and _day_of(t, at + 1) is not None:
+        days, end = _weekdays(t, at + 1)
+        return Found(Every(freq="WEEKLY", interval=2, days=days), at, end)
+    if word in lex.WEEKDAYS or word in lex.PLURAL_DAYS or word in _SETS:
         return _range(t, at)
     if word in lex.PLURAL_PARTS and t.word(at - 1) in ("the", "most", "at", "on", ""):
         return Found(Every(freq="DAILY", part=lex.PLURAL_PARTS[word]), at, at + 1)
@@ -88,21 +97,17 @@ def every_at(t: Tokens, at: int) -> Found | None:
 
 def _range(t: Tokens, at: int) -> Found | None:
     """ "Monday to Friday", "Saturday mornings", "Monday, Wednesday and Friday every week"."""
-    first = lex.WEEKDAYS.get(t.word(at))
+    first = _day_of(t, at)
     if first is None:
         days = _SETS.get(t.word(at), ())
         plural = t.word(at + 1) in lex.PLURAL_PARTS
         return Found(Every(freq="WEEKLY", days=days), at, at + 1) if days and plural else None
+    if (through := _through(t, at)) is not None:
+        return through
+    if t.word(at) in lex.PLURAL_DAYS:
+        days, end = _weekdays(t, at)
+        return Found(Every(freq="WEEKLY", days=days), at, end)
     end = at + 1
-    if t.word(end) in _THROUGH and (last := _day_of(t, end + 1)) is not None:
-        days = tuple((first + n) % 7 for n in range((last - first) % 7 + 1))
-        if (
-            t.word(at - 1) in ("from", "move", "moved")
-            and t.word(end) == "to"
-            and t.word(at - 2) not in ("", ",", "days")
-        ):
-            return None  # "move it from Monday to Friday"
-        return Found(Every(freq="WEEKLY", days=tuple(sorted(days))), at, end + 2)
     if t.word(end) in lex.PLURAL_PARTS:
         return Found(Every(freq="WEEKLY", days=(first,)), at, end)
     days, end = _weekdays(t, at)
@@ -113,6 +118,19 @@ def _range(t: Tokens, at: int) -> Found | None:
     if len(days) > 1 and any(t.word(n) in lex.PLURAL_DAYS for n in range(at, end)):
         return Found(Every(freq="WEEKLY", days=days), at, end)
     return None
+
+
+def _through(t: Tokens, at: int) -> Found | None:
+    """ "Monday to Friday", "Mondays till Thursdays": all of those days. What is moved goes from one
+    day to another."""
+    first = _day_of(t, at)
+    if first is None or t.word(at + 1) not in _THROUGH:
+        return None
+    last = _day_of(t, at + 2)
+    if last is None or (t.word(at + 1) == "to" and moved(t, at)):
+        return None
+    days = {(first + n) % 7 for n in range((last - first) % 7 + 1)}
+    return Found(Every(freq="WEEKLY", days=tuple(sorted(days))), at, at + 3)
 
 
 def _day_of(t: Tokens, at: int) -> int | None:

@@ -6,7 +6,7 @@ from vivavoce.language.en.times import lexicon as lex
 from vivavoce.language.en.times.grammar.amounts import amount, amount_of
 from vivavoce.language.en.times.grammar.days import day_at
 from vivavoce.language.en.times.grammar.found import Found, Strength
-from vivavoce.language.en.times.grammar.hours import hour_at
+from vivavoce.language.en.times.grammar.hours import hour_at, on_the_clock
 from vivavoce.language.en.times.pieces import (
     Direction,
     FromNow,
@@ -22,6 +22,8 @@ from vivavoce.language.en.times.tokens import Tokens
 
 _WEEK = 7
 _ABOUT = lex.words("about around like roughly just the next another say approximately")
+_BEING = lex.words("is are was were am isn't aren't wasn't been thats")
+_SUBJECTS = lex.words("that this it he she they there")
 _FORWARD = lex.words("bring brought bringing pull pulled come")
 
 
@@ -87,7 +89,9 @@ def _military_hours(t: Tokens, at: int, end: int) -> bool:
     """ "1900 hours" is a time of day."""
     if t.word(end - 1) not in ("hours", "hrs") or t.word(end) in ("from", "later", "ago"):
         return False
-    return hour_at(t, at) is not None and len(t.word(at)) in (3, 4)
+    return on_the_clock(t, at, end - 1) or (
+        hour_at(t, at) is not None and len(t.word(at)) in (3, 4)
+    )
 
 
 def _beside(t: Tokens, end: int) -> tuple[bool, Sign, int] | None:
@@ -137,7 +141,7 @@ def _day_beside(t: Tokens, at: int, begun: int | None = None) -> Found | None:
     if not other and not part and t.kind(end) == "word" and _noun_follows(t, end):
         return None  # "the day after he came": some other day
     unit = "day" if part else word
-    if part and ahead == "before" and not _noun_follows(t, end):
+    if part and (ahead == "before" or part == "morning") and not _noun_follows(t, end):
         return Found(Shift(amount_of(1, "day"), way, beside=other, part=part), begun, end)
     if part:
         return None
@@ -148,10 +152,18 @@ def _noun_follows(t: Tokens, at: int) -> bool:
     return t.word(at).partition("'")[0] in ("he", "she", "they", "i", "we", "you")
 
 
+def _told(t: Tokens, at: int) -> bool:
+    """Whether the clause so far only says how things are: "that's a goal now"."""
+    begun = next((n + 1 for n in range(at - 1, -1, -1) if t.kind(n) == "mark"), 0)
+    inside = t.words[begun:at]
+    return bool(_BEING & set(inside)) or t.word(begun) in _SUBJECTS
+
+
 def vague_at(t: Tokens, at: int) -> Found | None:
     word = t.word(at)
     if word == "now" and t.word(at - 1) not in ("for", "by", "just", "until", "till", "right"):
-        strength: Strength = "fair" if at + 1 >= t.count or t.kind(at + 1) == "mark" else "weak"
+        ends = at + 1 >= t.count or t.kind(at + 1) == "mark"
+        strength: Strength = "fair" if ends and not _told(t, at) else "weak"
         return Found(Now(), at, at + 1, strength)
     for phrase in (("right", "now"), ("right", "away"), ("straight", "away"), ("at", "once")):
         if (end := t.after(at, *phrase)) > 0:
@@ -191,5 +203,7 @@ def direction_at(t: Tokens, at: int) -> Found | None:
         case "off" | "out" | "along" | "over" if (length := amount(t, _onward(t, at))) is not None:
             return Found(Shift(length[0], 1), at, length[1], "weak")
         case "by" if (length := amount(t, at + 1)) is not None:
+            if on_the_clock(t, at + 1, length[1] - 1):
+                return None
             return Found(Shift(length[0], 1), at, length[1], "weak")
     return None
