@@ -67,7 +67,7 @@ class Utterance:
             return []
         elif not known:
             known = [UNCLEAR]
-        known = self._named_by_asking(self._of_what_is_there(known))
+        known = self._handed_over(self._named_by_asking(self._of_what_is_there(known)))
         # Beside something that is wanted, the rest is manners.
         acts = [c for c in known if not isinstance(c, Plain) or c.kind in ("undo", "drop")]
         wanted = any(isinstance(c, Begin | Fill) for c in acts)
@@ -278,6 +278,22 @@ class Utterance:
             share = Heard(said="", state=self.state, world=self.world)
             if len(filling.find_things(slot, question, share, loose=True).ids) == 1:
                 return [Begin(hint.wish, {slots[0]: question, slots[1]: later[0].text})]
+        return commands
+
+    def _handed_over(self, commands: list[Command]) -> list[Command]:
+        """What is given to somebody else is given as a whole: the rest of the sentence tells them
+        what to do, whatever a model hears in it."""
+        for command in commands:
+            tool = self._tool(command.wish) if isinstance(command, Begin) else None
+            flow = self.world.hints.get(tool) if tool else None
+            if not isinstance(flow, Flow) or not isinstance(command, Begin):
+                continue
+            own = [slot.name or name for name, slot in flow.slots.items() if slot.required]
+            if [stage.do for stage in flow.stages] != ["task"] or len(own) != 1:
+                continue
+            words = command.slots.get(own[0], "")
+            whole = len(commands) > 1 or 2 * len(words) < len(self.said)
+            return [Begin(command.wish, {own[0]: self.said if words and whole else words})]
         return commands
 
     def _title_and_time(self, command: Begin) -> tuple[str, str] | None:

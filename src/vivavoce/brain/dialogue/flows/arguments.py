@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from vivavoce.brain.dialogue.flows.results import asked_about
 from vivavoce.language.en import naming
 from vivavoce.language.en.dictation import dictated
 from vivavoce.language.en.quantities import conversion, over_column
@@ -233,6 +234,8 @@ def _program(text: str, known: Known) -> tuple[str, ...]:
             return (shlex.join([*start.split(), str(path), *given]),)
     if counting := _word_count(text, known):
         return counting
+    if picked := known.get("picked"):
+        return (str(picked),)
     said = _command_words(text)
     first = said.split(" ", 1)[0].lower()
     if first in _PROGRAMS:
@@ -352,6 +355,18 @@ def _listed(text: str, known: Known) -> tuple[str, ...]:
     """Lines that have any of the words that were said of an item."""
     said = [re.escape(naming.stem(word)) for word in naming.telling(text)]
     return (rf"\b(?:{'|'.join(dict.fromkeys(said))})",) if said else ()
+
+
+_ANY_WORDS = 8
+
+
+def _any_word(text: str, known: Known) -> tuple[str, ...]:
+    """Lines that have any word of what was asked about, or what was meant as one name."""
+    names = [str(known[slot]) for slot in ("what", "file", "about") if known.get(slot)]
+    spelt = [naming.patterns(one)[0] for one in names if len(naming.telling(one)) < _ANY_WORDS]
+    words = [rf"\b\w*{re.escape(one)}" for one in asked_about(text) if len(one) > 2]
+    some = [*spelt, *words[:_ANY_WORDS]]
+    return ("|".join(dict.fromkeys(some)),) if some else ()
 
 
 def _quoted(text: str, known: Known) -> tuple[str, ...]:
@@ -500,11 +515,13 @@ WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "named": _named,
     "defined": _defined,
     "listed": _listed,
+    "any_word": _any_word,
     "url": _single(naming.address),
     "quoted": _quoted,
     "moved": _moved,
     "files": _files,
     "line": _line,
+    "content": lambda text, known: (naming.dictated_part(text),) if text else (),
     "text": _text,
     "whole": _whole,
     "tests": _tests,

@@ -16,6 +16,7 @@ from vivavoce.brain.dialogue.flows.results import (
     Matches,
     clipped,
     counted,
+    evidence,
     is_prose,
     joined,
     left_out,
@@ -30,6 +31,7 @@ from vivavoce.language.en.naming import (
     bare,
     becomes,
     changes_name,
+    figures_only,
     in_seconds,
     misspelling,
     name_now,
@@ -345,7 +347,14 @@ def setting(output: str, known: Known) -> Mapping[str, Any] | None:
         first = best[0]
         name = plain_name(first.name).capitalize()
         paths = [one.match.path for one in best]
-        if len(set(paths)) == 1 and len({one.match.number for one in best}) > 1:
+        several = len({one.match.number for one in best}) > 1
+        if several and len({plain_name(one.name) for one in best}) > 1:
+            # They have parts of the name that was said: which of them is meant?
+            each = [f"{plain_name(one.name)} is {plain_value(one.value)}" for one in best[:FEW]]
+            told = f"{joined(each).capitalize()}, in {spoken_path(paths[0])}."
+            lines = list(dict.fromkeys(one.match for one in found))
+            return {"point": lines, "instead": {"told": told, "path": paths[0]}}
+        if len(set(paths)) == 1 and several:
             return {"several": True, "file_path": paths[0], "path": paths[0]}
         if len({value for value, _ in values}) == 1:
             told = f"{name} is {values[0][0]}, in {spoken_path(first.match.path, paths)}."
@@ -458,17 +467,16 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
             to = priced
         if seconds := in_seconds(str(known.get("to") or ""), first.name):
             to = seconds
-        if _NUMBER.fullmatch(plain_value(first.value)) and not _NUMBER.fullmatch(to):
-            # A number stays one: "ninety or so" is 90, and what has none is not written.
-            figures = numbers_in(to)
-            if len(figures) != 1:
-                return None
-            to = f"{figures[0]}"
-        new = text[: first.start] + _like(first.value, to) + text[first.end :]
+        fitting = understood(first.value, to)
+        if not fitting:
+            return {"ask": "to"}
+        new = text[: first.start] + fitting + text[first.end :]
         before = plain_value(first.value)
         return _edit(first.match, new, f"The {plain_name(first.name)}", before)
     if about_spelling(known["said"]):
         return _respelt(there, f"{what} {to}")
+    if _unclear(to):
+        return {"ask": "to"}
     if changes_name(known["said"]) and len(there) > 1 and what:
         return _everywhere(there, bare(what), bare(to), known["said"])
     return _replaced(there, old or what, to)
@@ -654,17 +662,56 @@ def line_within(output: str, known: Known) -> Mapping[str, Any] | None:
     raw = str(known.get("to_written") or known.get("to") or "")
     by_before = not raw or bool(_BY_BEFORE.search(raw)) or _by_so_much(known)
     to = becomes(known["said"], plain_value(one.value)) if by_before else raw
-    if _NUMBER.fullmatch(plain_value(one.value)) and not _NUMBER.fullmatch(to):
-        return None
+    fitting = understood(one.value, to)
+    if not fitting:
+        return {"ask": "to"}
     lines = CUT.sub("", output).split("\n")
     at, text = one.match.number - 1, one.match.text
-    new = text[: one.start] + _like(one.value, to) + text[one.end :]
+    new = text[: one.start] + fitting + text[one.end :]
     first = at
     while first > 0 and "\n".join(lines).count("\n".join(lines[first : at + 1])) > 1:
         first -= 1
     edit = {"old": "\n".join(lines[first : at + 1]), "new": "\n".join([*lines[first:at], new])}
     name = f"The {plain_name(one.name)}{f' for {section}' if section else ''}"
     return {"path": known["file_path"], **edit, "name": name, "before": plain_value(one.value)}
+
+
+def line_pointed(output: str, known: Known) -> Mapping[str, Any] | None:
+    """All lines of which one may be the one to change."""
+    path, said = str(known.get("file_path") or ""), str(known["said"])
+    if not known.get("to") and not known.get("from"):
+        return None
+    found = evidence(CUT.sub("", output), path, said) if path else matches_in(output).there
+    return {"point": found} if found and (not CUT.search(output) or not path) else None
+
+
+def line_as_meant(chosen: Sequence[Match], known: Known) -> Mapping[str, Any] | None:
+    """That line with what it becomes: another value where it has one, or one text for another. What
+    was not understood as such a value is asked for."""
+    if len(chosen) != 1:
+        return None
+    line, (_, old) = chosen[0], said_apart(known)
+    to = str(known.get("to_written") or known.get("to") or "")
+    if not to:
+        return {"ask": "to"}
+    if old and (made := _replaced([line], old, to)) is not None and "path" in made:
+        return made
+    if line.path.endswith(TABLES):
+        return None
+    pairs = [*PAIR.finditer(line.text)]
+    figures = [*re.finditer(r"(?<![\w.])\d[\d_]*(?:\.\d+)*(?![\w.]*\w)", line.text)]
+    if len(pairs) == 1 and pairs[0]["value"][:1] not in "{[(":
+        value, start = pairs[0]["value"].strip(), pairs[0].start("value")
+        name = f"The {plain_name(pairs[0]['name'])}"
+    elif len(figures) == 1 and re.match(r"\d", to):
+        value, start, name = figures[0][0], figures[0].start(), "That"
+    else:
+        return None
+    fitting = understood(value, to)
+    if not fitting:
+        return {"ask": "to"}
+    new = line.text[:start] + fitting + line.text[start + len(value) :]
+    return _edit(line, new, name, plain_value(value)) if new != line.text else None
 
 
 def _meant(one: Setting, what: str) -> bool:
@@ -719,6 +766,29 @@ def _respelt(there: Sequence[Match], right: str) -> Mapping[str, Any] | None:
 
 def _edit(match: Match, new: str, name: str, before: str) -> Mapping[str, Any] | None:
     return {"path": match.path, "old": match.text, "new": new, "name": name, "before": before}
+
+
+_VERSION = re.compile(r"(?P<before>\W{0,2}v?)\d+(?:\.\d+)+(?:[-+.][\w.]+)?")
+
+
+def understood(old: str, said: str) -> str:
+    """The new value as it is written where the old one is, if it was understood as one of its kind:
+    a number stays a number ("ninety or so" is 90), a version a version. Empty where it was not;
+    that is asked for, and never written."""
+    plain = plain_value(old)
+    if _NUMBER.fullmatch(plain) and not _NUMBER.fullmatch(said):
+        figures = numbers_in(said)
+        return f"{figures[0]}" if len(figures) == 1 and not _unclear(said) else ""
+    if (version := _VERSION.fullmatch(plain)) and not version["before"].strip("v"):
+        if not re.fullmatch(r"v?\d+(?:\.\d+)*(?:[-+.]\w+)?", said):
+            return ""
+        said = version["before"] + said.removeprefix("v")
+    return "" if _unclear(said) or not said else _like(old, said)
+
+
+def _unclear(said: str) -> bool:
+    """Words of a number that make none."""
+    return figures_only(said) and re.search(r"\d", said) is None
 
 
 def _like(old: str, new: str) -> str:
