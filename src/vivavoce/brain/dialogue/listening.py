@@ -150,7 +150,8 @@ class _Turn(Utterance):
         among = self.asked.choices if self.asked and self.asked.wish == wish.number else ()
         share = Heard(said=self.said, spans=spans, state=self.state, world=self.world, among=among)
         if wish.said != self.said:
-            wish = replace(wish, said=f"{wish.said} {self.said}".strip())
+            before = wish.said.rstrip(" .,;")
+            wish = replace(wish, said=f"{before}. {self.said}" if before else self.said)
         return filling.filled(wish, given, share)
 
     def _with_day_of(self, wish: Wish) -> Wish:

@@ -617,8 +617,8 @@ _BY_WORDS, _UNLIKELY = 2.5, -9.0
 is not among those that the model thought of."""
 _FEW_POINTED = 6
 _READS = (
-    "You are shown lines of files and what a person says about them. Write the letters of the lines "
-    "that answer, or that are meant; mostly it is one line. Write none if no line does."
+    "You are shown lines of files and what a person says about them. Write the letters of the "
+    "lines that answer, or that are meant; mostly it is one line. Write none if no line does."
 )
 _READING = (
     (

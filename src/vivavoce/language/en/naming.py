@@ -305,8 +305,8 @@ def nearly(right: str, text: str) -> list[re.Match[str]]:
 
 
 _TOLD = re.compile(
-    r"(?i)\b(?:that|the|this)(?: same| last)? (?:name|number|value|figure|version|date|person|answer|"
-    r"amount|address|result|guy|woman|man|one)\b|^(?:that|it|this)$"
+    r"(?i)\b(?:that|the|this)(?: same| last)? (?:name|number|value|figure|version|date|person|"
+    r"answer|amount|address|result|guy|woman|man|one)\b|^(?:that|it|this)$"
 )
 _BESIDE_TOLD = re.compile(r"(?i)[,;]?\s*\b(?:and )?then (?=$|\0)|\s*\b(?:followed by|with) (?=\0)")
 
@@ -320,12 +320,14 @@ def told_before(words: str, value: str) -> str:
 
 
 _ORDERED = re.compile(
-    r"(?i)^\W*(?:(?:and|so|ok|okay|right|please|just|then|now|can you|could you)\W+)*(?:put|stick|add|"
-    r"write|jot|pop|chuck|append|insert|record|bung|whack|note|drop|get|save)\b.*?\b(?:in|into|to|on|"
-    r"onto|under|at|inside)\b.*"
+    r"(?i)^\W*(?:(?:and|so|ok|okay|right|please|just|then|now|can you|could you)\W+)*(?:put|stick|"
+    r"add|write|jot|pop|chuck|append|insert|record|bung|whack|note|drop|get|save)\b.*?\b(?:in|into|"
+    r"to|on|onto|under|at|inside)\b.*"
 )
-_LINE_ONLY = re.compile(r"(?i)\W*(?:(?:just|only|as|it's|with|a|one|new|single|the|simple|short)\s+)*"
-                        r"(?:line|note|entry|bullet|item|sentence|word)s?\W*")  # fmt: skip
+_LINE_ONLY = re.compile(
+    r"(?i)\W*(?:(?:just|only|as|it's|with|a|one|new|single|the|simple|short)\s+)*"
+    r"(?:line|note|entry|bullet|item|sentence|word)s?\W*"
+)
 
 
 def dictated_part(words: str) -> str:
@@ -633,9 +635,9 @@ def whole_figure(words: str, said: str) -> str:
         last += 1
     while goes_on(first - 1, first) and figures_only(plain[first - 1]):
         first -= 1
-    while last > first and plain[last] in ("and", "point", "dot"):
+    while last >= at + len(own) and plain[last] in ("and", "point", "dot"):
         last -= 1
-    while first < last and plain[first] in ("and", "point", "dot"):
+    while first < at and plain[first] in ("and", "point", "dot"):
         first += 1
     return said[there[first].start() : there[last].end()]
 
@@ -756,7 +758,8 @@ def expression(text: str) -> str:
 
 _STEP = re.compile(
     r"\b(?:(?P<over>divid(?:e|ed|ing)(?: (?:it|that|this))?(?: up)? by)|"
-    r"(?P<times>(?:multipl(?:y|ied|ying)(?: (?:it|that|this))? by|times(?: (?:it|that))? by|times))|"
+    r"(?P<times>(?:multipl(?:y|ied|ying)(?: (?:it|that|this))? by|"
+    r"times(?: (?:it|that))? by|times))|"
     r"(?P<less>(?:knock|take|taking|subtract|deduct|minus|lose|drop|remove)(?: (?:it|that))?"
     r"(?: off| away| from (?:it|that))?)|"
     r"(?P<plus>(?:add|adding|plus|stick|put|chuck|tack)(?: (?:it|that))?(?: on)?))"
@@ -769,8 +772,8 @@ _BETWEEN = re.compile(
 
 
 def _stepwise(said: str) -> str:
-    """ "Take 144 and divide by 9, then knock off 5": one thing after the other. Every number must be
-    one of them."""
+    """ "Take 144 and divide by 9, then knock off 5": one thing after the other. Every number must
+    be one of them."""
     first = re.search(r"\d[\d.]*", said)
     if first is None:
         return ""

@@ -95,7 +95,7 @@ def end_of_part(output: str, known: Known) -> Mapping[str, Any] | None:
 
 def _appended(lines: Sequence[str], known: Known) -> Mapping[str, Any]:
     """The lines with the new one: at the end, or where it was said to go."""
-    at = _place(lines, str(known["said"]))
+    at = _place(lines, str(known["said"]), str(known.get("file_path") or ""))
     beside = [line for line in (*lines[at : at + 1], *lines[at - 1 : at]) if _BULLET.match(line)]
     model = beside[0] if beside else lines[at - 1] if at else ""
     now = [*lines[:at], *_new_lines(model, lines, known), *lines[at:]]
@@ -113,14 +113,14 @@ _UNDER = re.compile(
 _HEADING = re.compile(r"^#{1,6}\s+(?P<title>.+?)\s*#*$|^(?P<plain>[A-Z][\w ]{1,40}):$")
 
 
-def _place(lines: Sequence[str], said: str) -> int:
-    """Before which line something new goes."""
+def _place(lines: Sequence[str], said: str, path: str) -> int:
+    """Before which line something new goes. A heading that only names the file is no section."""
     heads = {at: m for at, line in enumerate(lines) if (m := _HEADING.match(line))}
     for named in _UNDER.finditer(said):
         asked = set(map(stem, telling(named["what"])))
         for at, head in heads.items():
             title = set(map(stem, pieces(head["title"] or head["plain"])))
-            if asked and asked <= title:
+            if asked and asked <= title and not title <= _words_of(path):
                 end = next((one for one in heads if one > at), len(lines))
                 while end > at + 1 and not lines[end - 1].strip():
                     end -= 1
