@@ -386,7 +386,8 @@ def whole(words: str, said: str) -> str:
 
 
 _AMENDS = re.compile(
-    r"(?i)[\s,.;:…-]+(?:(?:no|oh|wait|sorry|hang on|hold on|actually|rather|i mean|i meant|"
+    r"(?i)[\s,.;:…-]+(?:(?:no|oh,? (?=no|wait|sorry|actually|hang|hold)|wait|sorry|hang on|"
+    r"hold on|actually|rather|i mean|i meant|"
     r"scratch that|make that|make it|let's say|correction|well)\b[\s,.;:…-]*)+(?P<now>[^,.;!?]+)"
 )
 _ALIKE = re.compile(r"(?i)\w[\w-]*(?:\.| dot )\w+")
