@@ -537,3 +537,44 @@ def test_a_command_that_only_looks_is_taken_from_the_menu(talk: Talk, folder: Fo
     assert folder.commands == ["du -sh ."]
     talk.points = lambda point: ()
     assert "?" in talk.says("run the thing", begin("run", what="the thing"))
+
+
+def test_a_clause_that_only_points_back_is_no_second_change(talk: Talk, folder: Folder) -> None:
+    (folder.root / "pump.conf").write_text("attempts = 3\nname = north\n")
+    told = talk.says(
+        "the attempts in pump.conf still say three and it's five now, can you put that right",
+        begin("change", what="the attempts", to="five", file="pump.conf"),
+        begin("change", what="right"),
+    )
+    assert folder.text("pump.conf") == "attempts = 5\nname = north\n"
+    assert "nothing" not in told
+
+
+def test_a_new_row_has_a_cell_for_each_column(talk: Talk, folder: Folder) -> None:
+    talk.says(
+        "add Dora, table three, to guests.csv", begin("note", what="Dora, three", file="guests.csv")
+    )
+    assert folder.text("guests.csv").endswith("Chen,2\nDora,3\n")
+
+
+def test_the_text_of_a_tag_is_changed_and_not_the_tag(talk: Talk, folder: Folder) -> None:
+    (folder.root / "page.html").write_text("<head>\n<title>Home</title>\n</head>\n")
+    talk.says(
+        "change the title in page.html to Welcome",
+        begin("change", what="the title", to="Welcome", file="page.html"),
+    )
+    assert "<title>Welcome</title>" in folder.text("page.html")
+
+
+def test_a_copy_and_a_folder_are_made_by_commands_that_overwrite_nothing(
+    talk: Talk, folder: Folder
+) -> None:
+    talk.says(
+        "copy todo.md to spare dot md",
+        begin("copy", file="todo.md", to="spare dot md"),
+    )
+    talk.says("make a folder called old stuff", begin("folder", to="old stuff"))
+    assert folder.commands == [
+        "[ ! -e spare.md ] && cp -- todo.md spare.md",
+        "mkdir -p -- old_stuff",
+    ]

@@ -26,6 +26,9 @@ from vivavoce.wire.hints import Flow, Hint, Slot
 
 UNCLEAR = Plain("unclear")
 _TWO = 2
+_THAT = re.compile(
+    r"(?i)\b(?:put|get|set|sort|fix|make|do|change|correct|update) (?:it|that|this)\b"
+)
 _ELLIPTIC = 6
 """Words; more than that are a sentence of their own."""
 
@@ -58,6 +61,7 @@ class Utterance:
                 known.append(seen)
         if len(known) > 1:
             known = [c for c in known if not self._says_nothing(c)] or known
+            known = [c for at, c in enumerate(known) if not self._refers_back(c, known[:at])]
         known = self._once_each(known)
         if self._asked_wish() is not None:
             known = [self._as_answer(command) for command in known or [UNCLEAR]]
@@ -156,6 +160,23 @@ class Utterance:
                 empty = not titles.says_something(titles.stripped(words)) and len(given) == 1
                 return empty or 2 * self._of_times(words) >= len(words)
         return False
+
+    def _refers_back(self, command: Command, before: Sequence[Command]) -> bool:
+        """ "The port says eighty, it's ninety now, can you put that right": the last clause only
+        asks for what was said already."""
+        if not isinstance(command, Begin) or not command.slots:
+            return False
+        tool = self._tool(command.wish)
+        same = any(isinstance(one, Begin) and one.wish == command.wish for one in before)
+        if tool is None or not same or not isinstance(self.world.hints[tool], Flow):
+            return False
+        at = [self.said.casefold().find(words.casefold()) for words in command.slots.values()]
+        inside = [
+            self.said[start:end]
+            for start, end in utterances.clauses(self.said)
+            if any(start <= one < end for one in at)
+        ]
+        return len(inside) == 1 and _THAT.search(inside[0]) is not None
 
     def _of_times(self, words: str) -> int:
         """How many letters of them are of times."""

@@ -170,6 +170,11 @@ def named_in(text: str) -> frozenset[str]:
     return frozenset(one.lower() for one in [head, *_NAME_SAID.findall(name)])
 
 
+def proper(text: str) -> tuple[str, ...]:
+    """The names in it, as they were said."""
+    return tuple(one for one in _NAME_SAID.findall(text) if one.lower() not in _SMALL | _AROUND)
+
+
 def shortened(text: str) -> tuple[str, ...]:
     """An expression for the beginnings of its long words, as names are cut short."""
     long_ = [re.escape(word[:4]) for word in telling(text) if len(word) > 6]
@@ -200,7 +205,7 @@ def settings(text: str) -> tuple[str, ...]:
     if not known:
         return ()
     some = "|".join(dict.fromkeys(known))
-    given = r"\w*[\"'`*]*\s*(?:[:=]|\s-\s)"
+    given = r"\w*[\"'`*]*\s*(?:[:=>]|\s-\s)"
     return (rf"\b\w*(?:{some}){given}", rf"\b(?:{some})")
 
 

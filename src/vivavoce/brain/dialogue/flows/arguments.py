@@ -107,7 +107,8 @@ def _counted(text: str, known: Known) -> tuple[str, ...]:
         return (as_level,)
     whole = naming.patterns(text)
     if str(known.get("where_path") or "").endswith(_TABLES):
-        return (*whole, _ROWS)
+        names = tuple(rf"\b{re.escape(one)}\b" for one in naming.proper(f"- {text}"))
+        return (*whole, *names, _ROWS)
     return (
         *_items(text, str(known.get("where_path") or "")),
         *whole,
@@ -373,6 +374,13 @@ def _quoted(text: str, known: Known) -> tuple[str, ...]:
     return (shlex.quote(text),) if text else ()
 
 
+def _folder(text: str, known: Known) -> tuple[str, ...]:
+    """The name of a new folder."""
+    said = naming.bare(re.sub(r"(?i)\s+slash\s+", "/", dictated(text)))
+    name = said if re.fullmatch(r"[\w./-]+", said) else "_".join(naming.pieces(said))
+    return (shlex.quote(name),) if name and not name.startswith(("/", "..")) else ()
+
+
 def _moved(text: str, known: Known) -> tuple[str, ...]:
     """Where a file goes: another name beside it, or a folder."""
     old = PurePosixPath(str(known.get("file_path") or ""))
@@ -519,6 +527,7 @@ WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "url": _single(naming.address),
     "quoted": _quoted,
     "moved": _moved,
+    "folder": _folder,
     "files": _files,
     "line": _line,
     "content": lambda text, known: (naming.dictated_part(text),) if text else (),

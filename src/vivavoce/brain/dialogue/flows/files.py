@@ -39,7 +39,7 @@ from vivavoce.brain.dialogue.flows.text import (
     undo,
 )
 from vivavoce.language.en.dictation import dictated
-from vivavoce.language.en.naming import bare, pieces, punctuated, stem, telling
+from vivavoce.language.en.naming import bare, literal, pieces, punctuated, stem, telling
 from vivavoce.language.en.numbers import number
 from vivavoce.language.en.quantities import over_column, with_alike
 from vivavoce.language.en.utterances import questions
@@ -239,6 +239,8 @@ def _new_lines(last: str, lines: Sequence[str], known: Known) -> list[str]:
     there = [line for line in lines if line.strip() and not line.startswith("#")]
     names = len(there) > 1 and not any(" " in line.strip() for line in there)
     parts = [part for part in _APART.split(text) if part]
+    if row := _as_row(parts, lines, str(known.get("file_path") or "")):
+        return [row]
     short = all(len(part.split()) <= _FEW_WORDS for part in parts)
     several = bool(_EACH_ITS_LINE.search(str(known["said"]))) or names
     if not (len(parts) > 1 and several and short):
@@ -249,6 +251,18 @@ def _new_lines(last: str, lines: Sequence[str], known: Known) -> list[str]:
     for part in parts:
         made.append(line_for(made[-1] if made else last, part))
     return made
+
+
+def _as_row(parts: Sequence[str], lines: Sequence[str], path: str) -> str:
+    """A row of a table with as many cells as the others; empty where it is none."""
+    if not path.endswith(TABLES) or not lines:
+        return ""
+    columns = len(cells(lines[0], path))
+    if len(parts) == 1 and columns == 2 and (figure := re.search(r"(?i)\s(?=\S+$)", parts[0])):
+        parts = [parts[0][: figure.start()], parts[0][figure.end() :]]
+    between = "\t" if path.endswith(".tsv") else ","
+    made = [literal(part) for part in parts]
+    return between.join(made) if len(made) == columns > 1 else ""
 
 
 def _as_name(text: str, files: Sequence[str]) -> str:
@@ -409,10 +423,12 @@ def content(output: str, known: Known) -> Mapping[str, Any] | None:
     if some := _some_lines(text, known["said"]) or _part(text, known, path):
         return {"told": some, "path": path}
     answer, sure = _answering(text, known, path)
-    told = {"told": answer or overview(text, path), "path": path}
+    whole = overview(text, path)
     if sure or not _particular(known, path):
-        return told
-    return {"point": evidence(text, path, str(known["said"])), "instead": told}
+        return {"told": answer or whole, "path": path}
+    told = answer or f"I don't find that in {name}. {whole}"
+    point = evidence(text, path, str(known["said"]))
+    return {"point": point, "instead": {"told": told, "path": path}}
 
 
 def _particular(known: Known, path: str) -> bool:

@@ -260,8 +260,12 @@ def gone(output: str, known: Known) -> Mapping[str, Any] | None:
     done = ended(output)
     if not done.ok:
         return command(output, known)
-    path = str(known.get("file_path") or "")
-    to = shlex.split(str(known.get("command") or path))[-1]
+    path, said = str(known.get("file_path") or ""), shlex.split(str(known.get("command") or ""))
+    to = said[-1] if said else path
+    if said[:1] == ["mkdir"]:
+        return {"told": f"There is a folder {to} now."}
+    if "cp" in said:
+        return {"told": f"{spoken_path(path)} is copied to {to}.", "path": to}
     if to == path:
         return {"told": f"{spoken_path(path)} is deleted."}
     old, new = PurePosixPath(path), PurePosixPath(to)

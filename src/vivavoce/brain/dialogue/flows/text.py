@@ -267,6 +267,9 @@ PAIR = re.compile(
 )
 
 
+_TAG = re.compile(r"<(?P<name>[A-Za-z][\w:-]*)(?:\s[^<>]*)?>(?P<value>[^<>]+)</(?P=name)>")
+
+
 class Setting(Value):
     match: Match
     name: str
@@ -284,7 +287,8 @@ def settings_in(matches: Iterable[Match], key: str, said: str = "") -> list[Sett
     for match in matches:
         text = match.text
         at = 0
-        while pair := PAIR.search(text, at):
+        rule = _TAG if _TAG.search(text) else PAIR
+        while pair := rule.search(text, at):
             at = pair.end("name") + 1
             rate = _named_so(
                 pair["name"], wanted, match, at_start=not text[: pair.start()].strip(" -\"'*")
@@ -698,7 +702,7 @@ def line_as_meant(chosen: Sequence[Match], known: Known) -> Mapping[str, Any] | 
         return made
     if line.path.endswith(TABLES):
         return None
-    pairs = [*PAIR.finditer(line.text)]
+    pairs = [*(_TAG if _TAG.search(line.text) else PAIR).finditer(line.text)]
     figures = [*re.finditer(r"(?<![\w.])\d[\d_]*(?:\.\d+)*(?![\w.]*\w)", line.text)]
     if len(pairs) == 1 and pairs[0]["value"][:1] not in "{[(":
         value, start = pairs[0]["value"].strip(), pairs[0].start("value")
@@ -742,6 +746,8 @@ def _replaced(there: Sequence[Match], old: str, new: str) -> Mapping[str, Any] |
             if len(hits) > 1:  # which of them, nobody said
                 return None
             match, one = hits[0]
+            if re.match(r"(?:\s[^<>]*)?>", match.text[one.end() :]):
+                return None  # nor is a tag
             if written_like("1", new) and re.match(r"[\"'`*]*\s*[:=,|]", match.text[one.end() :]):
                 return None  # what has a value is not written over by one
             text = match.text[: one.start()] + cased_like(one[0], new) + match.text[one.end() :]
