@@ -42,7 +42,7 @@ class Likeness:
     def __init__(self, folder: Path, cache: Path) -> None:
         """`folder` has the model, `cache` is where embedded lines are kept."""
         self._folder, self._cache = folder, cache
-        self._lock = threading.Lock()
+        self._lock, self._learning = threading.Lock(), threading.Lock()
         self._loaded: tuple[Any, Any] | None = None
         self._lines: dict[str, Vectors] = {}
         self._sorting: tuple[str, _Learned] | None = None
@@ -79,7 +79,7 @@ class Likeness:
 
     def _learned(self, lines: Mapping[str, Sequence[str]], vectors: Vectors) -> _Learned:
         key = _key(lines)
-        with self._lock:
+        with self._learning:
             if self._sorting is not None and self._sorting[0] == key:
                 return self._sorting[1]
             made = _Learned(lines, vectors, self._cache / f"sorting-{key}.npz")
@@ -174,7 +174,7 @@ class Likeness:
 _WORD = re.compile(r"[a-z']+|\d+")
 _SHARE = 1.0
 """What words count beside what the model makes of them."""
-_STEEP, _ROUNDS, _PACE, _HELD, _SMALL = 10.0, 200, 0.2, 0.9, 1e-3
+_STEEP, _ROUNDS, _PACE, _HELD, _SMALL = 10.0, 150, 0.2, 0.9, 1e-3
 
 
 class _Learned:
