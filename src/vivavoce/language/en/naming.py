@@ -45,7 +45,7 @@ _AROUND = _set(
     "file files folder folders directory script scripts module modules code source anything "
     "everything something anywhere everywhere somewhere again set defined used configured left "
     "marked marker markers tag tags item items set-up actual actually exactly still many much "
-    "long big large often high low size "
+    "long big large often high low "
     "statement statements definition"
 )
 _ALL = re.compile(
@@ -1001,9 +1001,19 @@ def chosen(text: str, files: Iterable[str], *, folders: bool = False) -> Choice:
         headed = (
             [one for one in there if (spoken[-1],) == _named(one)[0]] if len(spoken) > 1 else []
         )
-        return Choice(tuple(headed[:_MOST]))
+        return Choice(tuple((headed or _of_kind(spoken, there))[:_MOST]))
     fits = sorted((one for one in rated if one[0] > best - _CLEAR), key=lambda one: -one[0])
     return Choice(tuple(name for _, name in fits[:_MOST]))
+
+
+def _of_kind(spoken: Sequence[str], there: Sequence[str]) -> list[str]:
+    """ "The log", "the csv", "the build log": files of that kind, those first that have the rest."""
+    ends = set(re.findall(r"\w+", KINDS.get(spoken[-1].removesuffix("s"), "")))
+    ends |= {ending_of(spoken[-1]) or ""} - {""}
+    fits = [one for one in there if _named(one)[2] in ends and not one.endswith("/")]
+    rest = {stem(word) for word in spoken[:-1]}
+    named = [one for one in fits if rest and rest <= set(map(stem, pieces(one)))]
+    return named or (fits if not rest or len(fits) == 1 else [])
 
 
 _IN_FOLDER = re.compile(

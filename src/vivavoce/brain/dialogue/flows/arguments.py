@@ -109,10 +109,15 @@ def _counted(text: str, known: Known) -> tuple[str, ...]:
     if str(known.get("where_path") or "").endswith(_TABLES):
         names = tuple(rf"\b{re.escape(one)}\b" for one in naming.proper(f"- {text}"))
         return (*whole, *names, _ROWS)
+    place = str(known.get("where_path") or "")
+    words = [naming.stem(one) for one in naming.telling(text)]
+    own = set(map(naming.stem, naming.pieces(place)))
+    # In a file that was named one word of several may tell them apart: "bugs that are still open".
+    parts = [rf"\b{one}" for one in reversed(words) if one not in own] if place else []
     return (
-        *_items(text, str(known.get("where_path") or "")),
+        *_items(text, place),
         *whole,
-        *((as_level,) if len(naming.telling(text)) == 1 else ()),
+        *((as_level,) if len(words) == 1 else parts),
     )
 
 

@@ -61,6 +61,8 @@ class Scene(Record):
     """What was last looked for: "it", "that function"."""
     numbers: tuple[str, ...] = ()
     """What came of sums and counts, the last at the end: "and that times two", "the total"."""
+    asked: str = ""
+    """What was asked last of something in the files."""
     value: str = ""
     """What was told last as an answer, as it is written there: "that name", "that number"."""
 
@@ -246,7 +248,7 @@ def _found(flow: Flow, running: Running, found: Mapping[str, Any]) -> Next | Poi
     scene = _seen(running, found)
     running = replace(running, known=known, scene=scene)
     if "point" in found:
-        return Point(running, str(known["said"]), tuple(found["point"]))
+        return Point(running, _question(running), tuple(found["point"]))
     running = replace(running, attempt=0)
     if "ask" in found:
         return _ask(flow, running, str(found["ask"]))
@@ -255,6 +257,18 @@ def _found(flow: Flow, running: Running, found: Mapping[str, Any]) -> Next | Poi
     if stage.each and running.item + 1 < len(known[stage.each]):
         return _forward(flow, replace(running, item=running.item + 1))
     return _forward(flow, replace(running, stage=running.stage + 1, item=0))
+
+
+_ELLIPTIC = 9
+"""Words; more than that are a sentence that says what it is about."""
+
+
+def _question(running: Running) -> str:
+    """What is asked of some lines, with the question before it where it only goes on from there:
+    "where is Maud based", "and what does she do?"."""
+    said, before = str(running.known["said"]), running.scene.asked
+    short = len(said.split()) <= _ELLIPTIC and _POINTS_BACK.search(said) is not None
+    return f"{before} {said}" if before and short else said
 
 
 def _seen(running: Running, found: Mapping[str, Any]) -> Scene:
@@ -299,7 +313,8 @@ def _forward(flow: Flow, running: Running) -> Next | Point | End:
     kept = {
         k: v for k, v in running.known.items() if k in ("told", "path") or k.startswith("undo_")
     }
-    return End({"status": "done", **kept}, replace(running.scene, choices=()))
+    asked = str(running.known["said"]) if flow.does == "tell" else running.scene.asked
+    return End({"status": "done", **kept}, replace(running.scene, choices=(), asked=asked))
 
 
 def _wanted(stage: Stage, known: Mapping[str, Any]) -> bool:
@@ -470,13 +485,18 @@ def _mentioned(flow: Flow, name: str, running: Running) -> Running | Next | End:
     if len(choice.fits) > 1 and needed:
         return _which(flow, running, list(choice.fits))
     path = choice.only or ""
-    points = re.search(r"\b(?:it|that|this|the file|there)\b", said, re.I)
+    points = _POINTS_BACK.search(said)
     if not path and ((anywhere and points) or flow.slots[name].of == "last"):
         path = scene.file
     if path:
         soft = replace(running, soft=(*running.soft, f"{name}_path"))
         return _with(soft, {f"{name}_path": path})
     return _with(running, {f"{name}_none": True})
+
+
+_POINTS_BACK = re.compile(
+    r"(?i)\b(?:it|that|this|the file|there|he|she|they|him|her|them|his|hers?|their)\b"
+)
 
 
 def _with(running: Running, values: Mapping[str, Any]) -> Running:

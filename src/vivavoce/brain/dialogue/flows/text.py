@@ -159,7 +159,11 @@ def count(output: str, known: Known) -> Mapping[str, Any] | None:
     if not number:
         return {"told": f"None{at}: I find no {bare(what) or 'such thing'}.", "count": 0}
     least = "at least " if found.least else ""
-    if kind:
+    part = re.fullmatch(r"\\b(\w+)", str(known.get("pattern") or ""))
+    if part and len(telling(what)) > 1:  # only that word of it is there
+        lines = "line has" if number == 1 else "lines have"
+        told = f"{least}{number} {lines} {part[1]}{at}".capitalize()
+    elif kind:
         many = "classes" if kind == "class" else ""
         told = f"There {'is' if number == 1 else 'are'} {least}{counted(number, kind, many)}{at}"
     else:
@@ -483,7 +487,22 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
         return {"ask": "to"}
     if changes_name(known["said"]) and len(there) > 1 and what:
         return _everywhere(there, bare(what), bare(to), known["said"])
-    return _replaced(there, old or what, to)
+    if old or _said_to_become(what, to, str(known["said"])):
+        return _replaced(there, old or what, to)
+    return None
+
+
+_INTO = r"(?:to|with|into|by|for|as|should be|is now|becomes?|is actually|ought to be|instead of)"
+
+
+def _said_to_become(what: str, to: str, said: str) -> bool:
+    """Whether one text is said to become the other ("change hello to hi"), and not only that
+    something about it is another now ("the party moved to the ninth")."""
+    if not bare(what) or not bare(to):
+        return False
+    last, first = re.escape(bare(what).split()[-1]), re.escape(bare(to).split()[0])
+    between = rf"(?:\W+in \S+(?: dot \w+)?| in there)?\W+{_INTO}\W+(?:the |a |an |just )*"
+    return re.search(rf"(?i){last}[\"'”]?{between}[\"'“]?{first}", said) is not None
 
 
 TABLES = (".csv", ".tsv")
@@ -582,9 +601,7 @@ def _becomes_that(text: str, what: str, to: str, said: str) -> bool:
         return True
     if SequenceMatcher(None, text.lower(), bare(to).lower()).ratio() > _NEARLY_SAME:
         return True
-    last, first = re.escape(bare(what).split()[-1]), re.escape(bare(to).split()[0])
-    into = r"(?:to|with|into|by|for|should be|is now|becomes?|is actually)"
-    return re.search(rf"(?i)\b{last}\W+{into}\W+(?:the )?{first}\b", said) is not None
+    return _said_to_become(what, to, said)
 
 
 _NEARLY_SAME = 0.6
