@@ -578,3 +578,53 @@ def test_a_copy_and_a_folder_are_made_by_commands_that_overwrite_nothing(
         "[ ! -e spare.md ] && cp -- todo.md spare.md",
         "mkdir -p -- old_stuff",
     ]
+
+
+def test_a_day_is_written_as_the_one_before_it(talk: Talk, folder: Folder) -> None:
+    (folder.root / "event.txt").write_text("Summer party\nDate: 12 June\n")
+    talk.points = lambda point: (1,)
+    talk.says(
+        "the party moved to the nineteenth, update event.txt",
+        begin("change", what="the party", to="the nineteenth", file="event.txt"),
+    )
+    assert folder.text("event.txt") == "Summer party\nDate: 19 June\n"
+
+
+def test_what_is_only_spoken_of_is_not_written_over(talk: Talk, folder: Folder) -> None:
+    (folder.root / "event.txt").write_text("Summer party\nDate: 12 June\n")
+    talk.points = lambda point: ()
+    talk.says(
+        "the party moved to the old mill, update event.txt",
+        begin("change", what="the party", to="the old mill", file="event.txt"),
+    )
+    assert folder.text("event.txt") == "Summer party\nDate: 12 June\n"
+
+
+def test_a_question_that_goes_on_is_read_with_the_one_before(talk: Talk, folder: Folder) -> None:
+    (folder.root / "team.csv").write_text("name,role,city\nIngo,cook,Trier\nMaud,driver,Lyon\n")
+    asked: list[str] = []
+
+    def reader(point: Point) -> list[int]:
+        asked.append(point.question)
+        return [2]
+
+    talk.points = reader
+    talk.says("where is Maud based according to team.csv", begin("read", file="team.csv"))
+    told = talk.says("and what does she do?", begin("function", what="she"))
+    assert "driver" in told
+    assert "Maud" in asked[-1]
+
+
+def test_a_file_is_found_by_its_kind(talk: Talk) -> None:
+    assert "server.log" in talk.says("what's in the log", begin("read", file="the log"))
+
+
+def test_what_no_line_says_in_full_is_counted_by_the_word_that_it_has(
+    talk: Talk, folder: Folder
+) -> None:
+    (folder.root / "bugs.txt").write_text("BUG-1 open login\nBUG-2 closed logo\nBUG-3 open cart\n")
+    told = talk.says(
+        "how many of the bugs in bugs.txt are still open",
+        begin("count", what="bugs are still open", where="bugs.txt"),
+    )
+    assert told.startswith("2 lines have open")

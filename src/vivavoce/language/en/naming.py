@@ -1007,7 +1007,7 @@ def chosen(text: str, files: Iterable[str], *, folders: bool = False) -> Choice:
 
 
 def _of_kind(spoken: Sequence[str], there: Sequence[str]) -> list[str]:
-    """ "The log", "the csv", "the build log": files of that kind, those first that have the rest."""
+    """ "The log", "the csv", "the build log": files of that kind, with the rest of the name."""
     ends = set(re.findall(r"\w+", KINDS.get(spoken[-1].removesuffix("s"), "")))
     ends |= {ending_of(spoken[-1]) or ""} - {""}
     fits = [one for one in there if _named(one)[2] in ends and not one.endswith("/")]

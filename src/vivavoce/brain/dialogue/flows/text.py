@@ -42,7 +42,7 @@ from vivavoce.language.en.naming import (
     stem,
     telling,
 )
-from vivavoce.language.en.numbers import numbers_in
+from vivavoce.language.en.numbers import found, nth, numbers_in
 from vivavoce.language.en.quantities import with_alike, written_like
 from vivavoce.wire.values import Value
 
@@ -806,7 +806,46 @@ def understood(old: str, said: str) -> str:
         if not re.fullmatch(r"v?\d+(?:\.\d+)*(?:[-+.]\w+)?", said):
             return ""
         said = version["before"] + said.removeprefix("v")
+    if date := _day_of(plain, said):
+        return _like(old, date)
     return "" if _unclear(said) or not said else _like(old, said)
+
+
+_DATE = re.compile(
+    r"(?P<day>\d{1,2})(?P<th>st|nd|rd|th)?(?P<between>(?: of)? )(?P<month>[A-Z][a-z]{2,})"
+)
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+
+
+def _day_of(old: str, said: str) -> str:
+    """A day as the one that is there is written: "the nineteenth" for 12 June is 19 June."""
+    before = _DATE.search(old)
+    words = re.findall(r"[a-z]+|\d+(?:st|nd|rd|th)?", said.lower())
+    days = [int(one.value) for one in found(words) if one.ordinal or one.value == int(one.value)]
+    if before is None or len(days) != 1 or not 0 < days[0] <= _LAST_DAY:
+        return ""
+    named = [one for one in _MONTHS if one.lower() in words]
+    month = named[0] if named else before["month"]
+    day = nth(days[0]) if before["th"] else f"{days[0]}"
+    if len(before["month"]) == _SHORT_MONTH:
+        month = month[:_SHORT_MONTH]
+    return f"{old[: before.start()]}{day}{before['between']}{month}{old[before.end() :]}"
+
+
+_LAST_DAY, _SHORT_MONTH = 31, 3
 
 
 def _unclear(said: str) -> bool:
