@@ -319,7 +319,9 @@ class Leading:
             likely, cost = await writing.likely(text.removesuffix(space))
         by_model = {word: likely[token] for word, token in firsts.items() if token in likely}
         both = Likely(by_model=by_model, by_examples=near.result(), by_sort=sort.result())
-        doing = {hint.wish for hint in world.hints.values() if hint.does == "act"}
+        # Who only looks can be asked to.
+        looks = {hint.wish for hint in world.hints.values() if isinstance(hint, Flow) and hint.menu}
+        doing = {hint.wish for hint in world.hints.values() if hint.does == "act"} - looks
         unlikely = doing if asks(said) and not asked else frozenset[str]()
         there = frozenset[str]()
         if not asked and prompting.spoken_of(said, seen):
