@@ -526,6 +526,7 @@ WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "as_file": _as_file,
     "as_kind": _as_kind,
     "named": _named,
+    "written": lambda text, known: (text,) if re.search(r"\w\.\w", dictated(text)) else (),
     "defined": _defined,
     "listed": _listed,
     "any_word": _any_word,

@@ -304,6 +304,8 @@ def _forward(flow: Flow, running: Running) -> Next | Point | End:
             return _call(flow, stage, running)
         running = replace(running, stage=running.stage + 1)
     told = running.known.get("told")
+    if not told and (first := running.known.get("at_first")):
+        return End({"status": "nothing", "told": str(first)}, running.scene)
     if not told and flow.does == "tell":
         said = running.known["said"]
         world = naming.of_the_world(said) or not naming.of_theirs(said)

@@ -441,7 +441,7 @@ def _particular(known: Known, path: str) -> bool:
 def lines(output: str, known: Known) -> Mapping[str, Any] | None:
     """All that may answer, of one file or of what was found in several, and names of files."""
     path, said = str(known.get("file_path") or ""), str(known["said"])
-    if path:
+    if path and not known.get("pattern"):  # it was read, and not searched
         found = evidence(CUT.sub("", output), path, said)
         return {"point": found} if found else None
     there = list(matches_in(output).there)
