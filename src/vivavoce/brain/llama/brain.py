@@ -414,9 +414,9 @@ class LlamaBrain:
     async def warm(self, ask: Ask) -> None:
         with contextlib.suppress(BrainError):
             if self._leading is not None and self._leading.leads(ask):
+                await self._read(ask, await self._leading.ahead(ask))
                 if not ask.live and not ask.turns:
                     await self._read(ask, POINTING)  # kept for when it is needed
-                await self._read(ask, await self._leading.ahead(ask))
                 return
             ask, _ = shortened(self._readable(ask))
             if self._near is not None and not ask.turns and ask.tools:
