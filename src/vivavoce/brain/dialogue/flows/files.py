@@ -464,6 +464,8 @@ def answered(chosen: Sequence[Match], known: Known) -> Mapping[str, Any] | None:
     """What these lines say, and where they are: their own words, and nothing else."""
     paths = list(dict.fromkeys(one.path for one in chosen))
     files = [one for one in chosen if not one.number]
+    named = {one.path for one in files}
+    chosen = [one for one in chosen if not one.number or one.path not in named]
     told = [_found_at(files)] if files else []
     value = ""
     for path in paths[:FEW]:
@@ -476,8 +478,8 @@ def answered(chosen: Sequence[Match], known: Known) -> Mapping[str, Any] | None:
         elif each:
             told.append(f"{each[0][0]}, in {spoken_path(path, paths)}.")
     words = " ".join(told)
-    first, named = str(known.get("at_first") or ""), asked_about(_meant_by(known))
-    if first and named and max(overlap(" ".join(named), chosen)) < _HALF:
+    first, asked = str(known.get("at_first") or ""), asked_about(_meant_by(known))
+    if first and asked and max(overlap(" ".join(asked), chosen)) <= _HALF:
         words = f"{first} But {words}"
     return {"told": words, "path": paths[0], "paths": paths, "value": value}
 
