@@ -154,7 +154,7 @@ class Stage(_Part):
     read: str = ""
     """What is taken from its result (`brain.dialogue.results` lists the readings)."""
     when: str = ""
-    """Only where this value is known; with `!` before it, where it is not."""
+    """Only where these values are known, or, with `!` before one, where it is not."""
     each: str = ""
     """A list among the known values: it is done for each of them, as `{item}`."""
     none: tuple[str, ...] = ()
@@ -198,6 +198,11 @@ class Flow(Hint):
     sounds: str = ""
     """A template of `said`: where something can be made of it, namely slots by their short names,
     this is the wish, whatever a brain took it for."""
+    menu: dict[str, str] = {}
+    """Commands that only look, with what they are for: one of them is taken where a command is
+    needed and none was said."""
+    otherwise: str = ""
+    """The flow that goes on, with the same words, where this one found nothing to tell."""
     stages: tuple[Stage, ...]
 
 

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vivavoce.brain.dialogue.flows.carrying import End, Next, Scene, begin, flows_in, resume
+from vivavoce.brain.dialogue.flows.carrying import (
+    End,
+    Next,
+    Point,
+    Scene,
+    begin,
+    flows_in,
+    pointed,
+    resume,
+)
 from vivavoce.tools import wording
 from vivavoce.wire.hints import Flow, Hint, Slot, Stage
 
@@ -48,12 +58,17 @@ WORDS = [
 
 
 def ended(
-    flow: Flow, words: dict[str, Any], said: str, outputs: list[str]
+    flow: Flow, words: dict[str, Any], said: str, outputs: list[str], points: tuple[int, ...] = ()
 ) -> tuple[End, list[str]]:
-    """How it came out, and what the tools had said, one after the other and then the last again."""
+    """How it came out, and what the tools had said, one after the other and then the last again.
+    Of lines those are pointed at whose places are named, as far as there are so many."""
     step = begin(flow, words, said, Scene())
     heard: list[str] = []
-    while isinstance(step, Next):
+    while isinstance(step, Next | Point):
+        if isinstance(step, Point):
+            there = tuple(sorted({at for at in points if at < len(step.lines)}))
+            step = pointed(flow, step.running, there)
+            continue
         assert step.tool in {stage.do for stage in flow.stages} | {"glob"}
         heard.append(outputs[min(len(heard), len(outputs) - 1)])
         step = resume(flow, step.running, heard[-1])
@@ -65,13 +80,14 @@ def ended(
     name=st.sampled_from(sorted(FLOWS)),
     words=st.lists(st.sampled_from(WORDS), min_size=4, max_size=4),
     outputs=st.lists(st.sampled_from(OUTPUTS), min_size=1, max_size=8),
+    points=st.tuples(st.integers(0, 3), st.integers(0, 3)) | st.just(()),
 )
 def test_every_flow_ends_in_words_or_a_question(
-    name: str, words: list[str], outputs: list[str]
+    name: str, words: list[str], outputs: list[str], points: tuple[int, ...]
 ) -> None:
     flow = FLOWS[name]
-    given_ = dict(zip(flow.slots, words, strict=False))
-    end, heard = ended(flow, given_, " ".join(words), outputs)
+    given_ = {"at_first": "Nothing."} | dict(zip(flow.slots, words, strict=False))
+    end, heard = ended(flow, given_, " ".join(words), outputs, points)
     result = json.loads(json.dumps(end.result))
     assert result.get("told") or result.get("error") or result.get("question")
     if heard and heard[-1] == REFUSED and not end.result.get("question"):
@@ -79,6 +95,29 @@ def test_every_flow_ends_in_words_or_a_question(
         assert looked or result.get("success") is False or "told" in result
         assert "is now" not in result.get("told", "")
         assert "deleted" not in result.get("told", "")
+
+
+_FRAME = {"says", "is", "in", "there", "and", "but", "nothing"}
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    texts=st.lists(
+        st.text(alphabet="abc:=,-.# \"'1()", min_size=1, max_size=20), min_size=1, max_size=6
+    ),
+    path=st.sampled_from(["a.csv", "b.md", "c.toml", "d.py"]),
+    points=st.sets(st.integers(0, 5), min_size=1).map(tuple),
+)
+def test_what_was_pointed_at_is_told_in_its_own_words(
+    texts: list[str], path: str, points: tuple[int, ...]
+) -> None:
+    found = "".join(f"\n{path}:{at}:{text}" for at, text in enumerate(texts, 1))
+    output = f"Found {len(texts)} matches in 1 file:{found}"
+    words = {"at_first": "Nothing."}
+    end, _ = ended(FLOWS["look_around"], words, "what about the abc", [output], points)
+    told = set(re.findall(r"[a-z]+|[0-9]+", str(end.result["told"]).lower()))
+    there = set(re.findall(r"[a-z]+|[0-9]+", f"{found} {path}".lower()))
+    assert told <= there | _FRAME
 
 
 def test_a_flow_that_never_comes_to_an_end_is_ended() -> None:

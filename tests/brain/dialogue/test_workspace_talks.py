@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import pytest
 
-from tests.brain.dialogue.talking import UNDO, Talk, begin
+from tests.brain.dialogue.talking import UNDO, Talk, begin, fill
 from vivavoce.brain.dialogue.commands import Plain
-from vivavoce.brain.dialogue.flows.carrying import flows_in
+from vivavoce.brain.dialogue.flows.carrying import Point, flows_in
 from vivavoce.runtime.ports import ToolContext, ToolOutput
 from vivavoce.tools import wording
 from vivavoce.tools.builtin import evaluate
@@ -411,3 +411,220 @@ def test_what_a_script_is_given(chat: Talk, desk: Folder, said: str, given: str)
 def test_units_are_worked_out(chat: Talk) -> None:
     assert "10,080" in chat.says("how many minutes are there in a week", UNCLEAR)
     assert "64.37" in chat.says("what's 40 miles in km", begin("value", what="40 miles in km"))
+
+
+# --- What somebody has to read
+
+
+def test_a_row_that_was_pointed_at_is_told_and_its_value_can_be_written_down(
+    talk: Talk, folder: Folder
+) -> None:
+    (folder.root / "rota.csv").write_text("week,person\nthis,Amira\nnext,Tomasz\n")
+    talk.points = lambda point: (1,)
+    told = talk.says(
+        "who has the phone this week according to rota.csv", begin("read", file="rota.csv")
+    )
+    assert "Amira" in told
+    assert "Tomasz" not in told
+    talk.says(
+        "put that name in the todo, phone colon and then the name",
+        begin("note", what="phone colon and then the name", file="the todo"),
+    )
+    assert folder.text("todo.md").endswith("- [ ] phone: Amira\n")
+
+
+def test_where_nothing_is_pointed_at_it_says_what_there_is(talk: Talk) -> None:
+    talk.points = lambda point: ()
+    told = talk.says("who pays for lunch in guests.csv", begin("read", file="guests.csv"))
+    assert "3 rows" in told
+
+
+def test_what_a_wish_did_not_find_is_looked_for_by_its_words(talk: Talk, folder: Folder) -> None:
+    (folder.root / "spec").mkdir()
+    (folder.root / "spec" / "cart.spec.ts").write_text("test('adds', () => {});\n")
+
+    def the_cart(point: Point) -> list[int]:
+        return [at for at, line in enumerate(point.lines) if "cart" in line.path][:1]
+
+    talk.points = the_cart
+    told = talk.says("where are the cart tests kept", begin("test"))
+    assert "cart.spec.ts in spec" in told
+    assert folder.commands == []
+
+
+def test_a_line_that_only_a_reader_finds_is_changed_and_told(talk: Talk, folder: Folder) -> None:
+    (folder.root / "pump.conf").write_text("attempts = 3\nname = north\n")
+    talk.points = lambda point: (0,)
+    told = talk.says(
+        "let it try five times in pump.conf",
+        begin("change", what="try", to="five", file="pump.conf"),
+    )
+    assert "is now 5" in told
+    assert folder.text("pump.conf") == "attempts = 5\nname = north\n"
+
+
+def test_a_file_that_is_not_there_is_said_not_to_be_there(talk: Talk) -> None:
+    talk.points = lambda point: (0,)
+    told = talk.says(
+        "which port is in the compose file", begin("read", file="the compose file", about="port")
+    )
+    assert "don't find a file called" in told
+
+
+def test_a_value_that_was_not_understood_is_asked_for_and_not_written(
+    talk: Talk, folder: Folder
+) -> None:
+    (folder.root / "app.toml").write_text('version = "0.9.0"\n')
+    told = talk.says(
+        "the version should be one point", begin("change", what="the version", to="one point")
+    )
+    assert told.endswith("?")
+    assert folder.text("app.toml") == 'version = "0.9.0"\n'
+    talk.says("one point oh point oh", fill(to="one point oh point oh"))
+    assert folder.text("app.toml") == 'version = "1.0.0"\n'
+
+
+def test_a_number_that_was_copied_in_part_is_made_whole(talk: Talk, folder: Folder) -> None:
+    (folder.root / "app.toml").write_text('version = "0.9.0"\n')
+    said = "we shipped two point ten point three, put the version right in app.toml"
+    talk.says(said, begin("change", what="the version", to="two point", file="app.toml"))
+    assert folder.text("app.toml") == 'version = "2.10.3"\n'
+
+
+def test_a_value_that_is_corrected_and_said_in_two_ways(talk: Talk, folder: Folder) -> None:
+    (folder.root / "server.conf").write_text("port = 80\nworkers = 80\n")
+    talk.says(
+        "change the port in server.conf to eighty eighty",
+        begin("change", what="the port", to="eighty eighty", file="server.conf"),
+    )
+    talk.says(
+        "sorry, I meant ninety four forty three, nine four four three",
+        fill(to="ninety four forty three, nine four four three"),
+    )
+    assert folder.text("server.conf") == "port = 9443\nworkers = 80\n"
+
+
+def test_several_names_for_a_list_of_names_are_a_line_each(talk: Talk, folder: Folder) -> None:
+    (folder.root / ".dockerignore").write_text("*.log\n.env\n")
+    told = talk.says(
+        "add coverage reports and the web folder to the docker ignore",
+        begin("note", what="coverage reports and the web folder", file="the docker ignore"),
+    )
+    assert folder.text(".dockerignore") == "*.log\n.env\ncoverage_reports\nweb\n"
+    assert "web" in told
+
+
+def test_work_that_is_handed_over_is_handed_over_as_a_whole(talk: Talk) -> None:
+    said = "farm this out, translate every page of the handbook, and keep the pictures"
+    talk.backend = lambda tool, given: "Task started: t1 with agent 'coder'"
+    talk.says(said, begin("delegate", what="translate"), begin("change", what="the pictures"))
+    assert talk.calls == [("task", {"instruction": said})]
+
+
+def test_the_last_of_anything_is_told(talk: Talk) -> None:
+    assert "warning shown" in talk.says(
+        "what's the last thing in server.log", begin("read", file="server.log")
+    )
+    assert "no net" in talk.says("and the latest error in it?", begin("read", file="server.log"))
+    assert "Chen" in talk.says("the last entry in guests.csv", begin("read", file="guests.csv"))
+
+
+def test_a_command_that_only_looks_is_taken_from_the_menu(talk: Talk, folder: Folder) -> None:
+    talk.points = lambda point: [
+        at for at, line in enumerate(point.lines) if line.path.startswith("du")
+    ]
+    talk.says("how big is all of this", begin("run", what="how big is all of this"))
+    assert folder.commands == ["du -sh ."]
+    talk.points = lambda point: ()
+    assert "?" in talk.says("run the thing", begin("run", what="the thing"))
+
+
+def test_a_clause_that_only_points_back_is_no_second_change(talk: Talk, folder: Folder) -> None:
+    (folder.root / "pump.conf").write_text("attempts = 3\nname = north\n")
+    told = talk.says(
+        "the attempts in pump.conf still say three and it's five now, can you put that right",
+        begin("change", what="the attempts", to="five", file="pump.conf"),
+        begin("change", what="right"),
+    )
+    assert folder.text("pump.conf") == "attempts = 5\nname = north\n"
+    assert "nothing" not in told
+
+
+def test_a_new_row_has_a_cell_for_each_column(talk: Talk, folder: Folder) -> None:
+    talk.says(
+        "add Dora, table three, to guests.csv", begin("note", what="Dora, three", file="guests.csv")
+    )
+    assert folder.text("guests.csv").endswith("Chen,2\nDora,3\n")
+
+
+def test_the_text_of_a_tag_is_changed_and_not_the_tag(talk: Talk, folder: Folder) -> None:
+    (folder.root / "page.html").write_text("<head>\n<title>Home</title>\n</head>\n")
+    talk.says(
+        "change the title in page.html to Welcome",
+        begin("change", what="the title", to="Welcome", file="page.html"),
+    )
+    assert "<title>Welcome</title>" in folder.text("page.html")
+
+
+def test_a_copy_and_a_folder_are_made_by_commands_that_overwrite_nothing(
+    talk: Talk, folder: Folder
+) -> None:
+    talk.says(
+        "copy todo.md to spare dot md",
+        begin("copy", file="todo.md", to="spare dot md"),
+    )
+    talk.says("make a folder called old stuff", begin("folder", to="old stuff"))
+    assert folder.commands == [
+        "[ ! -e spare.md ] && cp -- todo.md spare.md",
+        "mkdir -p -- old_stuff",
+    ]
+
+
+def test_a_day_is_written_as_the_one_before_it(talk: Talk, folder: Folder) -> None:
+    (folder.root / "event.txt").write_text("Summer party\nDate: 12 June\n")
+    talk.points = lambda point: (1,)
+    talk.says(
+        "the party moved to the nineteenth, update event.txt",
+        begin("change", what="the party", to="the nineteenth", file="event.txt"),
+    )
+    assert folder.text("event.txt") == "Summer party\nDate: 19 June\n"
+
+
+def test_what_is_only_spoken_of_is_not_written_over(talk: Talk, folder: Folder) -> None:
+    (folder.root / "event.txt").write_text("Summer party\nDate: 12 June\n")
+    talk.points = lambda point: ()
+    talk.says(
+        "the party moved to the old mill, update event.txt",
+        begin("change", what="the party", to="the old mill", file="event.txt"),
+    )
+    assert folder.text("event.txt") == "Summer party\nDate: 12 June\n"
+
+
+def test_a_question_that_goes_on_is_read_with_the_one_before(talk: Talk, folder: Folder) -> None:
+    (folder.root / "team.csv").write_text("name,role,city\nIngo,cook,Trier\nMaud,driver,Lyon\n")
+    asked: list[str] = []
+
+    def reader(point: Point) -> list[int]:
+        asked.append(point.question)
+        return [2]
+
+    talk.points = reader
+    talk.says("where is Maud based according to team.csv", begin("read", file="team.csv"))
+    told = talk.says("and what does she do?", begin("function", what="she"))
+    assert "driver" in told
+    assert "Maud" in asked[-1]
+
+
+def test_a_file_is_found_by_its_kind(talk: Talk) -> None:
+    assert "server.log" in talk.says("what's in the log", begin("read", file="the log"))
+
+
+def test_what_no_line_says_in_full_is_counted_by_the_word_that_it_has(
+    talk: Talk, folder: Folder
+) -> None:
+    (folder.root / "bugs.txt").write_text("BUG-1 open login\nBUG-2 closed logo\nBUG-3 open cart\n")
+    told = talk.says(
+        "how many of the bugs in bugs.txt are still open",
+        begin("count", what="bugs are still open", where="bugs.txt"),
+    )
+    assert told.startswith("2 lines have open")

@@ -204,3 +204,66 @@ async def test_the_other_of_two_is_of_the_same_kind() -> None:
     await _answer(leading, _ask(said))
     assert "Person: the other is, it's silly, the moss" in model.prompts[-1]
     assert "start: (c0)" in model.grammars[-1]
+
+
+# --- Lines that the model reads
+
+READ = Tool(
+    "read_file",
+    "Reads a file.",
+    {
+        "type": "object",
+        "properties": {"path": {"type": "string"}},
+        KEY: {
+            "flows": [
+                {
+                    "name": "tell_file",
+                    "wish": "read",
+                    "does": "tell",
+                    "slots": {"file_path": {"name": "file"}},
+                    "stages": [
+                        {"do": "read_file", "given": {"path": "{file_path}"}, "read": "content"}
+                    ],
+                    "confirm": ["{told}"],
+                }
+            ]
+        },
+    },
+)
+ROTA = "week,person\nthis,Amira\nnext,Tomasz\n"
+
+
+def _rota(said: str) -> Ask:
+    call = Call("1", "read_file", json.dumps({"path": "rota.csv"}))
+    return _ask(said, call, Result("1", ROTA), tools=(READ,))
+
+
+async def test_the_model_points_at_a_line_and_the_words_are_that_line() -> None:
+    leading, model = _leading('read file="rota.csv"', "B")
+    said = "who has the phone, according to rota.csv"
+    await _answer(leading, _ask(said, tools=(READ,)))
+    told = await _answer(leading, _rota(said))
+    assert "Amira" in told.text
+    assert "Tomasz" not in told.text
+    assert "B this,Amira" in model.prompts[-1]
+    assert said in model.prompts[-1]
+    assert '"B"' in model.grammars[-1]
+
+
+async def test_lines_are_read_once_whoever_asks_again() -> None:
+    leading, model = _leading('read file="rota.csv"', "C")
+    said = "who has the phone, according to rota.csv"
+    await _answer(leading, _ask(said, tools=(READ,)))
+    first = await _answer(leading, _rota(said))
+    asked = len(model.prompts)
+    assert (await _answer(leading, _rota(said))).text == first.text
+    assert len(model.prompts) == asked
+
+
+async def test_a_line_that_is_none_is_not_told() -> None:
+    leading, model = _leading('read file="rota.csv"', "none")
+    said = "who has the phone, according to rota.csv"
+    await _answer(leading, _ask(said, tools=(READ,)))
+    told = await _answer(leading, _rota(said))
+    assert told.text
+    assert len(model.lines) == 1, "no more than the likelihood was asked for"

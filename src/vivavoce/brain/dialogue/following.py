@@ -14,7 +14,8 @@ from string import Formatter
 from typing import Any
 
 from vivavoce.brain.dialogue.commands import Command
-from vivavoce.brain.dialogue.manager import heard, returned
+from vivavoce.brain.dialogue.flows.carrying import Point
+from vivavoce.brain.dialogue.manager import heard, returned, settled
 from vivavoce.brain.dialogue.state import Asked, State, Wish, World
 from vivavoce.wire.brain import Ask, Call, Result, Said, Turn
 from vivavoce.wire.hints import Hint
@@ -23,7 +24,11 @@ Known = Callable[[int], Sequence[Command] | None]
 """The commands of the user's turn at this place in `Ask.turns`, where they are remembered."""
 
 
-def follow(ask: Ask, world: World, known: Known) -> State:
+Chosen = Callable[[Point], Sequence[int] | None]
+"""Which of its lines were meant, where that is remembered."""
+
+
+def follow(ask: Ask, world: World, known: Known, chosen: Chosen = lambda point: None) -> State:
     """The state before the last turn, which is the one to be answered: what the user said, or what
     a tool returned (`awaited`)."""
     state = State(things={thing.id: thing for thing in world.briefing.things})
@@ -32,7 +37,7 @@ def follow(ask: Ask, world: World, known: Known) -> State:
         after = ask.turns[at + 1]
         match turn:
             case Said(role="user"):
-                state = _said(state, turn.text, known(at), after, world)
+                state = _said(state, turn.text, known(at), after, world, chosen)
             case Said(role="assistant"):
                 state = _told(state, turn.text, world)
             case Call():
@@ -41,7 +46,7 @@ def follow(ask: Ask, world: World, known: Known) -> State:
             case Result() if turn.call_id in calls:
                 call = calls[turn.call_id]
                 step = returned(state, call.name, arguments(call), turn.output, world)
-                state = _kept(step.state, after)
+                state = _kept(settled(step, world, chosen).state, after)
     return state
 
 
@@ -65,10 +70,16 @@ def arguments(call: Call) -> dict[str, Any]:
 
 
 def _said(
-    state: State, text: str, commands: Sequence[Command] | None, after: Turn, world: World
+    state: State,
+    text: str,
+    commands: Sequence[Command] | None,
+    after: Turn,
+    world: World,
+    chosen: Chosen,
 ) -> State:
     if commands is not None:
-        return _kept(heard(state, text, commands, world).state, after)
+        step = settled(heard(state, text, commands, world), world, chosen)
+        return _kept(step.state, after)
     # What was open may have been answered: the calls and the next question will show.
     return replace(
         state,

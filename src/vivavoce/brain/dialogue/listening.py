@@ -212,7 +212,8 @@ class _Turn(Utterance):
             said=said or self.said, spans=spans, state=self.state, world=self.world, among=among
         )
         if wish.said != self.said:
-            wish = replace(wish, said=f"{wish.said} {self.said}".strip())
+            before = wish.said.rstrip(" .,;")
+            wish = replace(wish, said=f"{before}. {self.said}" if before else self.said)
         return filling.filled(wish, given, share)
 
     def _with_day_of(self, wish: Wish) -> Wish:

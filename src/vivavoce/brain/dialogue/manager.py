@@ -8,7 +8,7 @@ made: one reply for all that came of the turn, with the question for what is mis
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from vivavoce.brain.dialogue import completing, times, wording
 from vivavoce.brain.dialogue.commands import Command
 from vivavoce.brain.dialogue.completing import Gap, gap
 from vivavoce.brain.dialogue.flows import carrying
+from vivavoce.brain.dialogue.flows.carrying import Point
 from vivavoce.brain.dialogue.listening import listened
 from vivavoce.brain.dialogue.state import Asked, Deed, Do, Say, State, Step, View, Wish, World
 from vivavoce.language.en.utterances import repaired
@@ -40,7 +41,7 @@ def returned(
 ) -> Step:
     """A tool's result. What nobody waits for is told too, and counts as done."""
     if state.running is not None and state.pending is not None and state.running.tool == tool:
-        flow = world.hints[state.pending[1]]
+        flow = world.hints[state.running.flow]
         assert isinstance(flow, Flow)
         return _carried(state, carrying.resume(flow, state.running, output), world)
     wish = state.pending[0] if state.pending is not None and state.pending[1] == tool else None
@@ -62,6 +63,27 @@ def returned(
         several = together if len(together) > 1 else state.listed
         state = replace(state, view=together, listed=several)
     return _advance(state, world)
+
+
+def pointed(step: Step, chosen: Sequence[int], world: World) -> Step:
+    """Somebody has read the lines of a `Point`, and says which of them are meant, if any."""
+    state = step.state
+    assert state.running is not None
+    flow = world.hints[state.running.flow]
+    assert isinstance(flow, Flow)
+    return _carried(state, carrying.pointed(flow, state.running, chosen), world)
+
+
+def settled(step: Step, world: World, choose: Callable[[Point], Sequence[int] | None]) -> Step:
+    """A step that points at nothing any more: as was chosen, or by words alone."""
+    while (point := pointing(step)) is not None:
+        chosen = choose(point)
+        step = pointed(step, point.likeliest() if chosen is None else chosen, world)
+    return step
+
+
+def pointing(step: Step) -> Point | None:
+    return next((act for act in step.acts if isinstance(act, Point)), None)
 
 
 def _deed(wish: Wish, tool: str, arguments: Mapping[str, Any], output: str, world: World) -> Deed:
@@ -173,8 +195,11 @@ def _submitted(state: State, wish: Wish, world: World) -> Step:
     return Step(state, (Do(tool, arguments),))
 
 
-def _carried(state: State, next_: carrying.Next | carrying.End, world: World) -> Step:
+def _carried(state: State, next_: carrying.Next | Point | carrying.End, world: World) -> Step:
     """The next call of a flow; or its end, which is the result of a tool like any other."""
+    if isinstance(next_, Point):
+        state = replace(state, running=next_.running, scene=next_.running.scene)
+        return Step(state, (next_,))
     if isinstance(next_, carrying.Next) and _repeats(next_, state, world):
         return _advance(replace(state, pending=None, running=None), world)
     if isinstance(next_, carrying.Next):
@@ -183,12 +208,26 @@ def _carried(state: State, next_: carrying.Next | carrying.End, world: World) ->
         state = replace(state, running=next_.running, scene=next_.running.scene)
         return Step(state, (Do(next_.tool, next_.arguments),))
     assert state.pending is not None
-    _, name, arguments = state.pending
+    wish, name, arguments = state.pending
+    if (other := _around(next_, state, world)) is not None:
+        words = {**arguments, "at_first": next_.result.get("told")}
+        state = replace(state, running=carrying.Running(flow=other.name, known={}))
+        return _carried(state, carrying.begin(other, words, wish.said, next_.scene), world)
     state = replace(state, running=None, scene=next_.scene)
     if next_.result.get("status") == "general":  # it is about the world, and nothing here
         notes = (*state.notes, str(next_.result.get("told")))
         return _advance(replace(state, pending=None, notes=notes, free=True), world)
     return returned(state, name, arguments, json.dumps(next_.result), world)
+
+
+def _around(end: carrying.End, state: State, world: World) -> Flow | None:
+    """Where a question about the workspace found nothing: how else it is looked for."""
+    assert state.pending is not None
+    flow = world.hints[state.running.flow if state.running else state.pending[1]]
+    if end.result.get("status") != "nothing" or not isinstance(flow, Flow):
+        return None
+    other = world.hints.get(flow.otherwise)
+    return other if isinstance(other, Flow) and other is not flow else None
 
 
 def _repeats(next_: carrying.Next, state: State, world: World) -> bool:
@@ -197,8 +236,7 @@ def _repeats(next_: carrying.Next, state: State, world: World) -> bool:
 
 
 def _last_call(next_: carrying.Next, state: State, world: World) -> bool:
-    assert state.pending is not None
-    flow = world.hints[state.pending[1]]
+    flow = world.hints[next_.running.flow]
     assert isinstance(flow, Flow)
     return not next_.running.looking and next_.running.stage + 1 == len(flow.stages)
 
@@ -301,7 +339,7 @@ def view(state: State, world: World) -> View:
         wishes={
             h.wish: [s.name or n for n, s in h.slots.items() if not s.derived]
             for h in world.hints.values()
-            if h.does in ("act", "tell")
+            if h.wish and h.does in ("act", "tell")
         },
         answers=[s.name or n for n, s in hint.slots.items() if not s.derived] if hint else [],
         asked=(asked.name or state.asked.slot) if asked and state.asked else "",

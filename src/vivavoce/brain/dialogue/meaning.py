@@ -27,6 +27,9 @@ from vivavoce.wire.hints import Flow, Hint, Slot
 
 UNCLEAR = Plain("unclear")
 _TWO = 2
+_THAT = re.compile(
+    r"(?i)\b(?:put|get|set|sort|fix|make|do|change|correct|update) (?:it|that|this)\b"
+)
 _ELLIPTIC = 6
 """Words; more than that are a sentence of their own."""
 
@@ -105,6 +108,7 @@ class Utterance:
                 known.append(seen)
         if len(known) > 1:
             known = [c for c in known if not self._says_nothing(c)] or known
+            known = [c for at, c in enumerate(known) if not self._refers_back(c, known[:at])]
         known = self._once_each(known)
         if self._asked_wish() is not None:
             known = [self._as_answer(command) for command in known or [UNCLEAR]]
@@ -114,7 +118,7 @@ class Utterance:
             return []
         elif not known:
             known = [UNCLEAR]
-        known = self._named_by_asking(self._of_what_is_there(known))
+        known = self._handed_over(self._named_by_asking(self._of_what_is_there(known)))
         # Beside something that is wanted, the rest is manners.
         acts = [c for c in known if not isinstance(c, Plain) or c.kind in ("undo", "drop")]
         wanted = any(isinstance(c, Begin | Fill) for c in acts)
@@ -203,6 +207,23 @@ class Utterance:
                 empty = not titles.says_something(titles.stripped(words)) and len(given) == 1
                 return empty or 2 * self._of_times(words) >= len(words)
         return False
+
+    def _refers_back(self, command: Command, before: Sequence[Command]) -> bool:
+        """ "The port says eighty, it's ninety now, can you put that right": the last clause only
+        asks for what was said already."""
+        if not isinstance(command, Begin) or not command.slots:
+            return False
+        tool = self._tool(command.wish)
+        same = any(isinstance(one, Begin) and one.wish == command.wish for one in before)
+        if tool is None or not same or not isinstance(self.world.hints[tool], Flow):
+            return False
+        at = [self.said.casefold().find(words.casefold()) for words in command.slots.values()]
+        inside = [
+            self.said[start:end]
+            for start, end in utterances.clauses(self.said)
+            if any(start <= one < end for one in at)
+        ]
+        return len(inside) == 1 and _THAT.search(inside[0]) is not None
 
     def _of_times(self, words: str) -> int:
         """How many letters of them are of times."""
@@ -328,6 +349,22 @@ class Utterance:
             share = Heard(said="", state=self.state, world=self.world)
             if len(filling.find_things(slot, question, share, loose=True).ids) == 1:
                 return [Begin(hint.wish, {slots[0]: question, slots[1]: later[0].text})]
+        return commands
+
+    def _handed_over(self, commands: list[Command]) -> list[Command]:
+        """What is given to somebody else is given as a whole: the rest of the sentence tells them
+        what to do, whatever a model hears in it."""
+        for command in commands:
+            tool = self._tool(command.wish) if isinstance(command, Begin) else None
+            flow = self.world.hints.get(tool) if tool else None
+            if not isinstance(flow, Flow) or not isinstance(command, Begin):
+                continue
+            own = [slot.name or name for name, slot in flow.slots.items() if slot.required]
+            if [stage.do for stage in flow.stages] != ["task"] or len(own) != 1:
+                continue
+            words = command.slots.get(own[0], "")
+            whole = len(commands) > 1 or 2 * len(words) < len(self.said)
+            return [Begin(command.wish, {own[0]: self.said if words and whole else words})]
         return commands
 
     def _title_and_time(self, command: Begin) -> tuple[str, str] | None:

@@ -20,12 +20,13 @@ import json
 import math
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from datetime import datetime
 from itertools import islice
 
 from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
+from vivavoce.brain.dialogue.flows.results import Match
 from vivavoce.brain.dialogue.state import View, makes
 from vivavoce.brain.dialogue.things import keeps, named
 from vivavoce.language.en import titles, wishes
@@ -54,6 +55,8 @@ _WEIGHT, _DOUBT, _ANSWER, _QUESTION, _THERE = 40.0, 0.01, 2.0, 3.0, 3.0
 """What a similarity counts against a log-probability; how likely anything is whatever the model
 thinks; how much likelier an answer is once something was asked; and how much less likely it is that
 something is changed by a question, or made anew that is there."""
+_NEARBY, _SORT = 10.0, 1.0
+"""What a similarity, and what was learned from the examples, count where there are both."""
 _ENDS, _GOES = frozenset({"done", "finish", "complete"}), frozenset({"delete", "remove"})
 """What agents call the wish that something is ticked off, or goes away."""
 _TWO = 2
@@ -103,6 +106,9 @@ class Likely(Record):
     """Log-probabilities; of what is not among them it is less than of any of them."""
     by_examples: Mapping[str, float]
     """How near the nearest of its examples is, from -1 to 1."""
+    by_sort: Mapping[str, float] = field(default_factory=dict)
+    """Log-probabilities by what tells the examples of one from those of another, where that was
+    learned."""
 
 
 # --- The prompt
@@ -342,13 +348,16 @@ def chosen(
     says less than an utterance: what it is near to counts half."""
     # A wish without any examples is no less likely for that.
     usual = sum(likely.by_examples.values()) / max(1, len(likely.by_examples))
+    unknown = min(likely.by_sort.values(), default=0.0)
+    weight = _NEARBY if likely.by_sort else _WEIGHT
 
     def score(word: str) -> float:
         by_model = math.exp(likely.by_model.get(word, -math.inf))
         near = likely.by_examples.get(word, usual)
         return (
             math.log(by_model + _DOUBT)
-            + (_WEIGHT / 2 if short else _WEIGHT) * near
+            + (weight / 2 if short else weight) * near
+            + (_SORT / 2 if short else _SORT) * likely.by_sort.get(word, unknown)
             + (_ANSWER if word == SET and asked else 0.0)
             - (_QUESTION if word in unlikely else 0.0)
             - (_THERE if word in there or word in missing else 0.0)
@@ -639,3 +648,136 @@ def sayings(hints: Iterable[Hint], general: Mapping[str, Sequence[str]]) -> dict
         for told in given.shown:
             lines.setdefault(word(parts(told.means)[0]), []).append(clean(told.said))
     return {word: list(dict.fromkeys(known)) for word, known in lines.items()}
+
+
+# --- Which line is meant
+
+NONE = "none"
+_MARKS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmn"
+"""One token each, other than numbers."""
+_MOST_READ, _LONGEST_LINE = 1800, 140
+"""Letters that are read while somebody waits, and of one line."""
+_BY_WORDS, _UNLIKELY = 2.5, -9.0
+"""What all the words of a question count against a log-probability, and what a line is worth that
+is not among those that the model thought of."""
+_FEW_POINTED = 6
+_READS = (
+    "You are shown lines of files and what a person says about them. Write the letters of the "
+    "lines that answer, or that are meant; mostly it is one line. Write none if no line does."
+)
+_READING = (
+    (
+        "pump.yaml",
+        "host: north\nretry_after: 20\npressure_max: 6\nowner: Lena Brandt",
+        "how many bar can it take at most",
+        "C",
+    ),
+    (
+        "trades.csv",
+        "trade,name,phone\nplumber,Rita Moss,0117 55\nroofer,Jan Kos,0118 21",
+        "who do we ring about a leaking tap",
+        "B",
+    ),
+    (
+        "notes.md",
+        "# Notes\n- the van is booked for Tuesday\n- Emil wants the key back",
+        "what's the password for the wifi",
+        NONE,
+    ),
+    (
+        "jobs.txt",
+        "backup runs at 2 am\nreport runs at noon\ncleanup runs at 3 am",
+        "which ones run during the night",
+        "A C",
+    ),
+    (
+        "",
+        "src/door.py: def open_door(badge):\nsrc/door.py: if badge.expires < today:\n"
+        "src/lamp.py: def switch(lamp):",
+        "where do we check that a badge is still good",
+        "B",
+    ),
+)
+
+
+def _as_lines(name: str, texts: Sequence[str], question: str) -> str:
+    head = f"Lines of {name}:\n" if name else "Lines:\n"
+    marked = "\n".join(f"{mark} {text}" for mark, text in zip(_MARKS, texts, strict=False))
+    return _wrapped(USER, f"{head}{marked}\nPerson: {question}")
+
+
+POINTING = _wrapped(SYSTEM, _READS) + "".join(
+    _as_lines(name, text.split("\n"), question) + _wrapped(ASSISTANT, answer)
+    for name, text, question, answer in _READING
+)
+"""The beginning of every question about lines."""
+
+
+class Lines(Record):
+    """Lines that the model is shown, a letter before each, and asked which of them are meant."""
+
+    prompt: str
+    places: tuple[int, ...]
+    """Which of all lines they are."""
+    rates: tuple[float, ...]
+    """How many of the words that were said each has, from 0 to 1."""
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        return (*_MARKS[: len(self.places)], NONE)
+
+    def best(self, by_model: Mapping[str, float]) -> str:
+        """The mark of the likeliest, by the model and by the words; or none."""
+        rates = dict(zip(self.marks, self.rates, strict=False))
+
+        def score(mark: str) -> float:
+            return by_model.get(mark, _UNLIKELY) + _BY_WORDS * rates.get(mark, 0.0)
+
+        return max(self.marks, key=score)
+
+    def grammar(self, first: str) -> str:
+        """In Lark: that line, and maybe others."""
+        others = " | ".join(f'" {mark}"' for mark in _MARKS[: len(self.places)])
+        most = _FEW_POINTED - 1
+        return f'%llguidance {{}}\nstart: "{first}" ({others}){{0,{most}}}\n'
+
+    def read(self, text: str) -> tuple[int, ...]:
+        """The places of the lines that were pointed at, in their order."""
+        found = {_MARKS.find(mark) for mark in text.split() if len(mark) == 1}
+        return tuple(self.places[at] for at in sorted(found) if 0 <= at < len(self.places))
+
+
+def too_long(lines: Sequence[Match]) -> bool:
+    """More than is read while somebody waits."""
+    letters = sum(min(len(one.text), _LONGEST_LINE) for one in lines)
+    return len(lines) > len(_MARKS) or letters > _MOST_READ
+
+
+def lines(
+    question: str, every: Sequence[Match], rates: Sequence[float], near: Sequence[float] = ()
+) -> Lines:
+    """As many of the lines as can be read, those first that have the words of the question or are
+    near to it; the first line of a file names its columns."""
+    worth = [
+        rate + (near[at] if near else 0.0) + (1.0 if every[at].number == 1 else 0.0)
+        for at, rate in enumerate(rates)
+    ]
+    places, letters = list[int](), 0
+    for at in sorted(range(len(every)), key=lambda at: -worth[at])[: len(_MARKS)]:
+        letters += min(len(every[at].text), _LONGEST_LINE)
+        if places and letters > _MOST_READ:
+            break
+        places.append(at)
+    places.sort()
+    paths = list(dict.fromkeys(one.path for one in every))
+    name = paths[0] if len(paths) == 1 else ""
+    texts = [
+        safe(("" if name else f"{every[at].path}: ") + " ".join(every[at].text.split()))
+        for at in places
+    ]
+    shown = _as_lines(name, [text[:_LONGEST_LINE] for text in texts], clean(question))
+    return Lines(
+        prompt=POINTING + shown + ASSISTANT[0],
+        places=tuple(places),
+        rates=tuple(rates[at] for at in places),
+    )

@@ -24,10 +24,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from vivavoce.brain.dialogue import prompting
 from vivavoce.brain.dialogue.commands import Begin, Command, Plain
+from vivavoce.brain.dialogue.flows.carrying import Point
 from vivavoce.brain.dialogue.following import awaited, follow
-from vivavoce.brain.dialogue.manager import heard, returned, view
+from vivavoce.brain.dialogue.manager import heard, pointed, pointing, returned, view
 from vivavoce.brain.dialogue.prompting import Likely
-from vivavoce.brain.dialogue.state import Do, Say, State, View, World, changers, makers
+from vivavoce.brain.dialogue.state import Do, Say, State, Step, View, World, changers, makers
 from vivavoce.brain.dialogue.state import world as world_of
 from vivavoce.brain.llama.likeness import Likeness
 from vivavoce.brain.llama.server import Heard
@@ -45,11 +46,13 @@ from vivavoce.wire.brain import (
     Tool,
     Words,
 )
-from vivavoce.wire.hints import KEY
+from vivavoce.wire.hints import KEY, Flow
 from vivavoce.wire.values import Value
 
 _LINE = 96
 """Tokens of one line of commands."""
+_POINTED = 16
+"""Tokens of an answer that only points."""
 _SHORT = 6
 """Words; so few hold no second wish after a plain answer."""
 _MOST_KNOWN, _MOST_TALKS = 256, 64
@@ -113,6 +116,8 @@ class Leading:
         self._now = now
         """How this model's messages look, once it is known."""
         self._known: OrderedDict[str, dict[tuple[str, str], tuple[Command, ...]]] = OrderedDict()
+        self._choices: dict[str, dict[str, tuple[int, ...]]] = {}
+        """By talk: which lines the model pointed at."""
         self._firsts: dict[str, int] = {}
         self._lines: tuple[str, dict[str, list[str]]] = "", {}
 
@@ -122,6 +127,7 @@ class Leading:
 
     def forget(self, live: str) -> None:
         self._known.pop(live, None)
+        self._choices.pop(live, None)
 
     # --- Answering --------------------------------------------------------------------
 
@@ -131,14 +137,14 @@ class Leading:
         state = self._state(ask, world)
         cost = Heard("")
         if (result := awaited(ask)) is not None:
-            step = returned(state, *result, world)
+            step = await self._pointed(ask, returned(state, *result, world), world)
         else:
             said = _words(ask)
             commands, cost = await self._understood(ask, state, world, said)
             if (written := _to_write(commands, ask, world)) is not None:
                 yield Write(written)
                 return
-            step = heard(state, said, commands, world)
+            step = await self._pointed(ask, heard(state, said, commands, world), world)
         for act in step.acts:
             match act:
                 case Say(text, free=True) if "chat" not in world.briefing.words:
@@ -180,13 +186,41 @@ class Leading:
             text += f"{before}{prompting.safe(turn.text[-_FREE_CHARS * 2 :])}{after}"
         return text + prompting.ASSISTANT[0]
 
+    async def _pointed(self, ask: Ask, step: Step, world: World) -> Step:
+        """A step whose lines somebody has read: the model says which are meant."""
+        while (point := pointing(step)) is not None:
+            chosen = self._choices.setdefault(ask.live, {})
+            if (found := chosen.get(point.key)) is None:
+                found = await self._read(ask.live, point)
+                while len(chosen) >= _MOST_KNOWN:
+                    chosen.pop(next(iter(chosen)))
+                chosen[point.key] = found
+            step = pointed(step, found, world)
+        return step
+
+    async def _read(self, live: str, point: Point) -> tuple[int, ...]:
+        """Which of these lines are meant, by what the model makes of them and by their words."""
+        near: Sequence[float] = ()
+        if self._likeness is not None and prompting.too_long(point.lines):
+            near = await self._likeness.nearness(point.question, [m.text for m in point.lines])
+        lines = prompting.lines(point.question, point.lines, point.overlap(), near)
+        async with self._model.writing(live, lines.prompt) as writing:
+            firsts = {mark: await self._first(mark) for mark in lines.marks}
+            likely, _ = await writing.likely(lines.prompt)
+            by_model = {mark: likely[token] for mark, token in firsts.items() if token in likely}
+            if (first := lines.best(by_model)) == prompting.NONE:
+                return ()
+            written, _ = await writing.line(lines.prompt, lines.grammar(first), _POINTED)
+        return lines.read(written or first)
+
     async def _understood(
         self, ask: Ask, state: State, world: World, said: str
     ) -> tuple[tuple[Command, ...], Heard]:
         known = self._known.setdefault(ask.live, {})
         self._known.move_to_end(ask.live)
         while len(self._known) > _MOST_TALKS:
-            self._known.popitem(last=False)
+            gone, _ = self._known.popitem(last=False)
+            self._choices.pop(gone, None)
         key, said = (_told_before(ask, len(ask.turns) - 1), said), repaired(said)
         if (found := known.get(key)) is not None:
             return found, Heard("")
@@ -301,10 +335,13 @@ class Leading:
         firsts = {word: await self._first(space + word) for word in words}
         async with asyncio.TaskGroup() as group:
             near = group.create_task(self._near(said, words, world))
+            sort = group.create_task(self._sort(said, words, world))
             likely, cost = await writing.likely(text.removesuffix(space))
         by_model = {word: likely[token] for word, token in firsts.items() if token in likely}
-        both = Likely(by_model=by_model, by_examples=near.result())
-        doing = {hint.wish for hint in world.hints.values() if hint.does == "act"}
+        both = Likely(by_model=by_model, by_examples=near.result(), by_sort=sort.result())
+        # Who only looks can be asked to.
+        looks = {hint.wish for hint in world.hints.values() if isinstance(hint, Flow) and hint.menu}
+        doing = {hint.wish for hint in world.hints.values() if hint.does == "act"} - looks
         unlikely = doing if asks(said) and not asked else frozenset[str]()
         there = frozenset[str]()
         if not asked and prompting.spoken_of(said, seen):
@@ -327,6 +364,13 @@ class Leading:
         lines = self._sayings(world)
         near = await self._likeness.near(prompting.sentences(said), lines)
         return {word: near[word] for word in words if word in near}
+
+    async def _sort(self, said: str, words: Sequence[str], world: World) -> Mapping[str, float]:
+        """By what tells the examples apart, where there are wishes enough to be told apart."""
+        if self._likeness is None or not any(isinstance(h, Flow) for h in world.hints.values()):
+            return {}
+        made = await self._likeness.sort(prompting.clean(said), self._sayings(world))
+        return {word: made[word] for word in words if word in made}
 
     def _sayings(self, world: World) -> dict[str, list[str]]:
         head = self._head(world)
@@ -378,7 +422,8 @@ class Leading:
             assert isinstance(turn, Said)
             return known.get((_told_before(ask, at), turn.text))
 
-        return follow(ask, world, commands)
+        chosen = self._choices.get(ask.live, {})
+        return follow(ask, world, commands, lambda point: chosen.get(point.key))
 
 
 def _told_before(ask: Ask, at: int) -> str:

@@ -45,7 +45,7 @@ _AROUND = _set(
     "file files folder folders directory script scripts module modules code source anything "
     "everything something anywhere everywhere somewhere again set defined used configured left "
     "marked marker markers tag tags item items set-up actual actually exactly still many much "
-    "long big large often high low size "
+    "long big large often high low "
     "statement statements definition"
 )
 _ALL = re.compile(
@@ -170,6 +170,11 @@ def named_in(text: str) -> frozenset[str]:
     return frozenset(one.lower() for one in [head, *_NAME_SAID.findall(name)])
 
 
+def proper(text: str) -> tuple[str, ...]:
+    """The names in it, as they were said."""
+    return tuple(one for one in _NAME_SAID.findall(text) if one.lower() not in _SMALL | _AROUND)
+
+
 def shortened(text: str) -> tuple[str, ...]:
     """An expression for the beginnings of its long words, as names are cut short."""
     long_ = [re.escape(word[:4]) for word in telling(text) if len(word) > 6]
@@ -200,7 +205,7 @@ def settings(text: str) -> tuple[str, ...]:
     if not known:
         return ()
     some = "|".join(dict.fromkeys(known))
-    given = r"\w*[\"'`*]*\s*(?:[:=]|\s-\s)"
+    given = r"\w*[\"'`*]*\s*(?:[:=>]|\s-\s)"
     return (rf"\b\w*(?:{some}){given}", rf"\b(?:{some})")
 
 
@@ -304,6 +309,59 @@ def nearly(right: str, text: str) -> list[re.Match[str]]:
     return [one for rate, one in close if rate >= 0.8 and len(low) > 4]
 
 
+_TOLD = re.compile(
+    r"(?i)\b(?:that|the|this)(?: same| last)? (?:name|number|value|figure|version|date|person|"
+    r"answer|amount|address|result|guy|woman|man|one)\b|^(?:that|it|this)$"
+)
+_BESIDE_TOLD = re.compile(r"(?i)[,;]?\s*\b(?:and )?then (?=$|\0)|\s*\b(?:followed by|with) (?=\0)")
+
+
+def told_before(words: str, value: str) -> str:
+    """With what was told before in the place of what only points at it: "that name"."""
+    if not _TOLD.search(words):
+        return words
+    named = _TOLD.sub("\0", words.strip(), count=1)
+    return _BESIDE_TOLD.sub(" ", named).replace("\0", value)
+
+
+_ORDERED = re.compile(
+    r"(?i)^\W*(?:(?:and|so|ok|okay|right|please|just|then|now|can you|could you)\W+)*(?:put|stick|"
+    r"add|write|jot|pop|chuck|append|insert|record|bung|whack|note|drop|get|save)\b.*?\b(?:in|into|"
+    r"to|on|onto|under|at|inside)\b.*"
+)
+_LINE_ONLY = re.compile(
+    r"(?i)\W*(?:(?:just|only|as|it's|with|a|one|new|single|the|simple|short)\s+)*"
+    r"(?:line|note|entry|bullet|item|sentence|word)s?\W*"
+)
+
+
+def dictated_part(words: str) -> str:
+    """What is to be written, where the order to write it was copied with it: "put it in my notes,
+    just a line, call Ada"."""
+    parts = re.split(r"\s*[,;:.]\s+", words.strip())
+    if len(parts) < _TWO or not _ORDERED.match(parts[0]):
+        return words
+    rest = [part for part in parts[1:] if not _LINE_ONLY.fullmatch(part)]
+    return ", ".join(rest) or words
+
+
+_PUNCTUATION = (
+    (r"\s*,?\s+(?:colon)\b,?", ":"),
+    (r"\s*,?\s+comma\b", ","),
+    (r"\s*,?\s+(?:full stop|period)\W*$", "."),
+    (r"\s*,?\s+question mark\W*$", "?"),
+    (r"\s*,?\s+exclamation mark\W*$", "!"),
+    (r"\s*,?\s+(?:dash|hyphen)\s+", " - "),
+)
+
+
+def punctuated(text: str) -> str:
+    """Marks that were said are written: "on call colon Ada" is "on call: Ada"."""
+    for said, mark in _PUNCTUATION:
+        text = re.sub(rf"(?i){said}", mark, text)
+    return text
+
+
 _IS = r"(?:is|was|isn't|sounds|looks|should|needs|has|ought|could)"
 _SUBJECT = re.compile(
     rf"(?:^|[.!?;]\s+)(?:(?:so|right|ok|okay|hey|well|listen|now|um|"
@@ -333,7 +391,8 @@ def whole(words: str, said: str) -> str:
 
 
 _AMENDS = re.compile(
-    r"(?i)[\s,.;:…-]+(?:(?:no|oh|wait|sorry|hang on|hold on|actually|rather|i mean|i meant|"
+    r"(?i)[\s,.;:…-]+(?:(?:no|oh,? (?=no|wait|sorry|actually|hang|hold)|wait|sorry|hang on|"
+    r"hold on|actually|rather|i mean|i meant|"
     r"scratch that|make that|make it|let's say|correction|well)\b[\s,.;:…-]*)+(?P<now>[^,.;!?]+)"
 )
 _ALIKE = re.compile(r"(?i)\w[\w-]*(?:\.| dot )\w+")
@@ -500,6 +559,11 @@ def literal(text: str) -> str:
         return quoted[1]
     said = text.strip().strip(_END + "'\"")
     said = _LEADING.sub("", said)
+    if twice := _said_twice(said):
+        return twice
+    if version := _dotted(said):
+        return version
+    said = _NOUGHT.sub("zero", said)
     try:
         return f"{number(said)}"
     except ValueError:
@@ -522,6 +586,66 @@ def literal(text: str) -> str:
     ):
         return words[0].lower()
     return dictated(said)
+
+
+_NOUGHT = re.compile(r"(?i)\b(?:nought|naught)\b")
+_POINT = re.compile(r"(?i)\s+(?:point|dot)\s+|(?<=\d)\.(?=\d)")
+_FIGURES = frozenset(CARDINALS) | _set(
+    "hundred thousand million point dot oh nought naught minus and double triple"
+)
+"""Words that numbers are said with."""
+
+
+def figures_only(text: str) -> bool:
+    """Whether it is said as a number, or as a piece of one, and as nothing else."""
+    words = re.findall(r"[a-z]+|\d[\d.]*", text.lower().strip(_END))
+    return bool(words) and all(word[0].isdigit() or word in _FIGURES for word in words)
+
+
+def _said_twice(said: str) -> str:
+    """ "Eighty four forty three, eight four four three": the same, said in two ways."""
+    parts = [part.strip() for part in re.split(r"[,;]|\bthat is\b", said) if part.strip()]
+    if len(parts) < _TWO or not all(map(figures_only, parts)):
+        return ""
+    values = {literal(part) for part in parts}
+    value = values.pop()
+    return value if not values and re.fullmatch(r"-?[\d.]+", value) else ""
+
+
+def _dotted(said: str) -> str:
+    """ "One point oh point oh" is 1.0.0, as versions and addresses are said."""
+    parts = _POINT.split(_NOUGHT.sub("zero", said))
+    if len(parts) <= _TWO:
+        return ""
+    made = [re.sub(r"(?i)^(?:version|v)\s*", "", part) for part in parts[:1]] + parts[1:]
+    values = [literal(re.sub(r"(?i)\boh\b", "zero", part)) for part in made]
+    return ".".join(values) if all(one.isdigit() for one in values) else ""
+
+
+def whole_figure(words: str, said: str) -> str:
+    """A number of which only a piece was copied, with all the words that it was said with: "one
+    point" of "one point oh point oh"."""
+    there = list(re.finditer(r"[\w.]*\w", said))
+    plain = [one[0].lower() for one in there]
+    own = [one.lower() for one in re.findall(r"[\w.]*\w", words)]
+    at = next((i for i in range(len(plain)) if own and plain[i : i + len(own)] == own), None)
+    if at is None or not (own[-1] in _FIGURES or own[-1][0].isdigit()) or not figures_only(words):
+        return words
+    first, last = at, at + len(own) - 1
+
+    def goes_on(left: int, right: int) -> bool:
+        both = left >= 0 and right < len(there)
+        return both and not said[there[left].end() : there[right].start()].strip()
+
+    while goes_on(last, last + 1) and figures_only(plain[last + 1]):
+        last += 1
+    while goes_on(first - 1, first) and figures_only(plain[first - 1]):
+        first -= 1
+    while last >= at + len(own) and plain[last] in ("and", "point", "dot"):
+        last -= 1
+    while first < at and plain[first] in ("and", "point", "dot"):
+        first += 1
+    return said[there[first].start() : there[last].end()]
 
 
 def _by_twos(words: Sequence[str]) -> str:
@@ -621,6 +745,8 @@ def expression(text: str) -> str:
         said = re.sub(r"(\d[\d.]*) percent (?:of|off) (?:\w+ )??(\d[\d.]*)", _percent, said)
         said = re.sub(r"(\d[\d.]*) (?:plus|and|with) (\d[\d.]*) percent.*", _more, said)
         said = re.sub(r"(\d[\d.]*) (?:minus|less) (\d[\d.]*) percent.*", _less, said)
+    if steps := _stepwise(said):
+        return steps
     said = _EACH.sub(r"\1 times ", said)
     said = re.sub(
         r"\b(?:split|divide|share|spread|cut)\b(.*?)\b(?:between|among|by|into|across)\b",
@@ -636,6 +762,44 @@ def expression(text: str) -> str:
     return only if re.search(r"\d\s*[-+*/^%]|sqrt", only) and len(sums) == 1 else ""
 
 
+_STEP = re.compile(
+    r"\b(?:(?P<over>divid(?:e|ed|ing)(?: (?:it|that|this))?(?: up)? by)|"
+    r"(?P<times>(?:multipl(?:y|ied|ying)(?: (?:it|that|this))? by|"
+    r"times(?: (?:it|that))? by|times))|"
+    r"(?P<less>(?:knock|take|taking|subtract|deduct|minus|lose|drop|remove)(?: (?:it|that))?"
+    r"(?: off| away| from (?:it|that))?)|"
+    r"(?P<plus>(?:add|adding|plus|stick|put|chuck|tack)(?: (?:it|that))?(?: on)?))"
+    r" (?:another |an extra |a further )?(?P<by>\d[\d.]*)(?P<share> percent)?"
+)
+_BETWEEN = re.compile(
+    r"(?: |,|\b(?:and|then|after|that|finally|next|also|so|off|on|it|from|to|away|again|you|i|we|"
+    r"if)\b)*"
+)
+
+
+def _stepwise(said: str) -> str:
+    """ "Take 144 and divide by 9, then knock off 5": one thing after the other. Every number must
+    be one of them."""
+    first = re.search(r"\d[\d.]*", said)
+    if first is None:
+        return ""
+    made, at, orders = first[0], first.end(), 0
+    for step in _STEP.finditer(said, first.end()):
+        if not _BETWEEN.fullmatch(said[at : step.start()].strip()):
+            return ""
+        kind, by = step.lastgroup, step["by"]
+        kind = next(name for name in ("over", "times", "less", "plus") if step[name])
+        orders += not re.fullmatch(r"times|minus|plus|divided by|multiplied by", step[kind])
+        if step["share"] and kind in ("less", "plus"):
+            made = f"({made}) * (1 {'-' if kind == 'less' else '+'} {by} / 100)"
+        else:
+            made = f"({made}) {_MARKS[kind]} {by}"
+        at = step.end()
+    alone = len(re.findall(r"\d[\d.]*", said)) == 1 + len([*_STEP.finditer(said, first.end())])
+    return made.replace(f"({first[0]})", first[0], 1) if orders and alone else ""
+
+
+_MARKS = {"over": "/", "times": "*", "less": "-", "plus": "+"}
 _GOES_ON = re.compile(
     r"(?i)^\W*(?:(?:and|now|then|so|ok|okay|what's|what is|what about|how about)\W+)*"
     r"(?=(?:plus|minus|times|divided|multiplied|over|take away|less|squared|cubed)\b)"
@@ -837,9 +1001,19 @@ def chosen(text: str, files: Iterable[str], *, folders: bool = False) -> Choice:
         headed = (
             [one for one in there if (spoken[-1],) == _named(one)[0]] if len(spoken) > 1 else []
         )
-        return Choice(tuple(headed[:_MOST]))
+        return Choice(tuple((headed or _of_kind(spoken, there))[:_MOST]))
     fits = sorted((one for one in rated if one[0] > best - _CLEAR), key=lambda one: -one[0])
     return Choice(tuple(name for _, name in fits[:_MOST]))
+
+
+def _of_kind(spoken: Sequence[str], there: Sequence[str]) -> list[str]:
+    """ "The log", "the csv", "the build log": files of that kind, with the rest of the name."""
+    ends = set(re.findall(r"\w+", KINDS.get(spoken[-1].removesuffix("s"), "")))
+    ends |= {ending_of(spoken[-1]) or ""} - {""}
+    fits = [one for one in there if _named(one)[2] in ends and not one.endswith("/")]
+    rest = {stem(word) for word in spoken[:-1]}
+    named = [one for one in fits if rest and rest <= set(map(stem, pieces(one)))]
+    return named or (fits if not rest or len(fits) == 1 else [])
 
 
 _IN_FOLDER = re.compile(

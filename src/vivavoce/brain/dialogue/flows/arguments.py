@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from vivavoce.brain.dialogue.flows.results import asked_about
 from vivavoce.language.en import naming
 from vivavoce.language.en.dictation import dictated
 from vivavoce.language.en.quantities import conversion, over_column
@@ -106,11 +107,17 @@ def _counted(text: str, known: Known) -> tuple[str, ...]:
         return (as_level,)
     whole = naming.patterns(text)
     if str(known.get("where_path") or "").endswith(_TABLES):
-        return (*whole, _ROWS)
+        names = tuple(rf"\b{re.escape(one)}\b" for one in naming.proper(f"- {text}"))
+        return (*whole, *names, _ROWS)
+    place = str(known.get("where_path") or "")
+    words = [naming.stem(one) for one in naming.telling(text)]
+    own = set(map(naming.stem, naming.pieces(place)))
+    # In a file that was named one word of several may tell them apart: "bugs that are still open".
+    parts = [rf"\b{one}" for one in reversed(words) if one not in own] if place else []
     return (
-        *_items(text, str(known.get("where_path") or "")),
+        *_items(text, place),
         *whole,
-        *((as_level,) if len(naming.telling(text)) == 1 else ()),
+        *((as_level,) if len(words) == 1 else parts),
     )
 
 
@@ -233,6 +240,8 @@ def _program(text: str, known: Known) -> tuple[str, ...]:
             return (shlex.join([*start.split(), str(path), *given]),)
     if counting := _word_count(text, known):
         return counting
+    if picked := known.get("picked"):
+        return (str(picked),)
     said = _command_words(text)
     first = said.split(" ", 1)[0].lower()
     if first in _PROGRAMS:
@@ -354,8 +363,27 @@ def _listed(text: str, known: Known) -> tuple[str, ...]:
     return (rf"\b(?:{'|'.join(dict.fromkeys(said))})",) if said else ()
 
 
+_ANY_WORDS = 8
+
+
+def _any_word(text: str, known: Known) -> tuple[str, ...]:
+    """Lines that have any word of what was asked about, or what was meant as one name."""
+    names = [str(known[slot]) for slot in ("what", "file", "about") if known.get(slot)]
+    spelt = [naming.patterns(one)[0] for one in names if len(naming.telling(one)) < _ANY_WORDS]
+    words = [rf"\b\w*{re.escape(one)}" for one in asked_about(text) if len(one) > 2]
+    some = [*spelt, *words[:_ANY_WORDS]]
+    return ("|".join(dict.fromkeys(some)),) if some else ()
+
+
 def _quoted(text: str, known: Known) -> tuple[str, ...]:
     return (shlex.quote(text),) if text else ()
+
+
+def _folder(text: str, known: Known) -> tuple[str, ...]:
+    """The name of a new folder."""
+    said = naming.bare(re.sub(r"(?i)\s+slash\s+", "/", dictated(text)))
+    name = said if re.fullmatch(r"[\w./-]+", said) else "_".join(naming.pieces(said))
+    return (shlex.quote(name),) if name and not name.startswith(("/", "..")) else ()
 
 
 def _moved(text: str, known: Known) -> tuple[str, ...]:
@@ -498,13 +526,17 @@ WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "as_file": _as_file,
     "as_kind": _as_kind,
     "named": _named,
+    "written": lambda text, known: (text,) if re.search(r"\w\.\w", dictated(text)) else (),
     "defined": _defined,
     "listed": _listed,
+    "any_word": _any_word,
     "url": _single(naming.address),
     "quoted": _quoted,
     "moved": _moved,
+    "folder": _folder,
     "files": _files,
     "line": _line,
+    "content": lambda text, known: (naming.dictated_part(text),) if text else (),
     "text": _text,
     "whole": _whole,
     "tests": _tests,

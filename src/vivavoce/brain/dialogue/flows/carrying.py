@@ -5,6 +5,10 @@ from what earlier stages found. `begin` and `resume` say which call comes next, 
 the manager a flow is a tool: it answers with JSON, `told` being what its last reading made of the
 result, or it says what is missing, with the files to choose from.
 
+Which of several lines answers, or is the one to be changed, code cannot always say. Then a flow
+stops at a `Point`: whoever can read says which (`pointed`), and what is told or written is made of
+that line itself.
+
 Names are resolved before a tool gets them: a slot of the kind `file` is looked up among the files
 of the workspace, from a listing of this talk. Two that fit are asked about, never guessed.
 """
@@ -12,14 +16,22 @@ of the workspace, from a listing of this talk. Two that fit are asked about, nev
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from vivavoce.brain.dialogue.flows.arguments import Missing, made
-from vivavoce.brain.dialogue.flows.readings import READINGS
-from vivavoce.brain.dialogue.flows.results import joined, left_out, names_in, refusal, spoken_path
+from vivavoce.brain.dialogue.flows.readings import POINTED, READINGS, answered
+from vivavoce.brain.dialogue.flows.results import (
+    Match,
+    joined,
+    left_out,
+    names_in,
+    overlap,
+    refusal,
+    spoken_path,
+)
 from vivavoce.brain.dialogue.flows.text import TABLES
 from vivavoce.language.en import naming
 from vivavoce.language.en.dictation import dictated
@@ -49,6 +61,10 @@ class Scene(Record):
     """What was last looked for: "it", "that function"."""
     numbers: tuple[str, ...] = ()
     """What came of sums and counts, the last at the end: "and that times two", "the total"."""
+    asked: str = ""
+    """What was asked last of something in the files."""
+    value: str = ""
+    """What was told last as an answer, as it is written there: "that name", "that number"."""
 
 
 class Running(Record):
@@ -80,6 +96,34 @@ class Next(Value):
     arguments: Mapping[str, Any]
 
 
+class Point(Value):
+    """Which of these lines is meant, somebody has to say who can read. None of them may be."""
+
+    running: Running
+    question: str
+    lines: tuple[Match, ...]
+
+    @property
+    def key(self) -> str:
+        """The same question about the same lines is the same, whenever it is asked."""
+        return "\n".join([self.question, *(f"{m.path}:{m.number}:{m.text}" for m in self.lines)])
+
+    def overlap(self) -> list[float]:
+        """By line: how much of what was asked it has, word by word. From 0 to 1."""
+        return overlap(self.question, self.lines)
+
+    def likeliest(self) -> tuple[int, ...]:
+        """By words alone, where nobody can be asked: the one line that has the most, if it has at
+        least half of what was asked."""
+        rates = self.overlap()
+        best = max(rates, default=0.0)
+        fits = [at for at, rate in enumerate(rates) if rate == best]
+        return tuple(fits) if best >= _HALF and len(fits) == 1 else ()
+
+
+_HALF = 0.5
+
+
 class End(Value):
     """How it came out, as a tool would tell it."""
 
@@ -105,7 +149,7 @@ def of_workspace(flow: Flow) -> bool:
     return all(stage.do in _WORKSPACE for stage in flow.stages)
 
 
-def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next | End:
+def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next | Point | End:
     """`words` by the flow's parameters: as the user said them, or paths that they chose."""
     known = {name: value for name, value in words.items() if value not in (None, "")}
     # The same words twice are one thing: what is meant, and no file of that name.
@@ -116,6 +160,7 @@ def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next
     }
     spoken = [n for n, v in known.items() if _is_words(flow, n) and not isinstance(v, list)]
     known |= {name: naming.amended(str(known[name]), said) for name in spoken}
+    known |= {name: naming.whole_figure(str(known[name]), said) for name in spoken}
     if "what" in known:
         known["what"] = naming.pointed(str(known["what"]), said)
         pointing = _IT_NAMED.fullmatch(str(known["what"]).strip(" .!?")) is not None
@@ -123,6 +168,8 @@ def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next
         only_new = known["what"] == known.get("to") and _IT_BECOMES.search(said) is not None
         if scene.name and (pointing or only_new):
             known["what"] = scene.name
+    if scene.value and flow.does == "act":
+        known |= {name: naming.told_before(str(known[name]), scene.value) for name in spoken}
     written = {f"{name}_written": naming.literal(str(known[name])) for name in spoken}
     if flow.careful and _TAKEN_BACK.search(said):
         return End({"status": "dropped", "told": "All right, I leave it."}, scene)
@@ -164,7 +211,7 @@ def _is_words(flow: Flow, name: str) -> bool:
     return name in flow.slots and flow.slots[name].kind in ("words", "text")
 
 
-def resume(flow: Flow, running: Running, output: str) -> Next | End:
+def resume(flow: Flow, running: Running, output: str) -> Next | Point | End:
     """After the result of the call that `begin` or `resume` asked for."""
     if running.looking:
         files = () if refusal(output) else names_in(output).there
@@ -174,12 +221,35 @@ def resume(flow: Flow, running: Running, output: str) -> Next | End:
     if (why := refusal(output)) is not None:
         return _failed(running, why)
     reading = READINGS.get(stage.read)
-    found = {"told": output} if reading is None else reading(output, running.known)
+    known = {**running.known, "files": running.scene.files}
+    found = {"told": output} if reading is None else reading(output, known)
     if found is None:
         return _otherwise(flow, stage, running)
+    return _found(flow, running, found)
+
+
+def pointed(flow: Flow, running: Running, chosen: Sequence[int]) -> Next | Point | End:
+    """After a `Point`: which of its lines, by their places. None: it goes on without."""
+    lines = [running.known["point"][at] for at in chosen]
+    stage = flow.stages[running.stage]
+    if "picked" in running.known:  # a command of the menu
+        return _forward(flow, _with(running, {"picked": lines[0].path if lines else ""}))
+    known = {k: v for k, v in running.known.items() if k not in ("point", "instead")}
+    instead = running.known.get("instead")
+    made = POINTED.get(stage.read, answered)(lines, known) if lines else instead
+    running = replace(running, known=known)
+    return _otherwise(flow, stage, running) if made is None else _found(flow, running, made)
+
+
+def _found(flow: Flow, running: Running, found: Mapping[str, Any]) -> Next | Point | End:
+    """On with what a reading made of a result."""
+    stage = flow.stages[running.stage]
     known = {**running.known, **found}
     scene = _seen(running, found)
-    running = replace(running, known=known, scene=scene, attempt=0)
+    running = replace(running, known=known, scene=scene)
+    if "point" in found:
+        return Point(running, _question(running), tuple(found["point"]))
+    running = replace(running, attempt=0)
     if "ask" in found:
         return _ask(flow, running, str(found["ask"]))
     if "choices" in found:
@@ -187,6 +257,18 @@ def resume(flow: Flow, running: Running, output: str) -> Next | End:
     if stage.each and running.item + 1 < len(known[stage.each]):
         return _forward(flow, replace(running, item=running.item + 1))
     return _forward(flow, replace(running, stage=running.stage + 1, item=0))
+
+
+_ELLIPTIC = 9
+"""Words; more than that are a sentence that says what it is about."""
+
+
+def _question(running: Running) -> str:
+    """What is asked of some lines, with the question before it where it only goes on from there:
+    "where is Maud based", "and what does she do?"."""
+    said, before = str(running.known["said"]), running.scene.asked
+    short = len(said.split()) <= _ELLIPTIC and _POINTS_BACK.search(said) is not None
+    return f"{before} {said}" if before and short else said
 
 
 def _seen(running: Running, found: Mapping[str, Any]) -> Scene:
@@ -202,10 +284,11 @@ def _seen(running: Running, found: Mapping[str, Any]) -> Scene:
         name=str(found.get("called") or "")
         or (naming.bare(str(running.known["what"])) if named else scene.name),
         numbers=scene.numbers if number is None else (*scene.numbers, str(number))[-_NUMBERS:],
+        value=str(found.get("value") or scene.value),
     )
 
 
-def _forward(flow: Flow, running: Running) -> Next | End:
+def _forward(flow: Flow, running: Running) -> Next | Point | End:
     """To the next call."""
     if running.calls >= _STEPS:
         return _failed(running, "that took too many steps")
@@ -221,6 +304,8 @@ def _forward(flow: Flow, running: Running) -> Next | End:
             return _call(flow, stage, running)
         running = replace(running, stage=running.stage + 1)
     told = running.known.get("told")
+    if not told and (first := running.known.get("at_first")):
+        return End({"status": "nothing", "told": str(first)}, running.scene)
     if not told and flow.does == "tell":
         said = running.known["said"]
         world = naming.of_the_world(said) or not naming.of_theirs(said)
@@ -231,15 +316,18 @@ def _forward(flow: Flow, running: Running) -> Next | End:
     kept = {
         k: v for k, v in running.known.items() if k in ("told", "path") or k.startswith("undo_")
     }
-    return End({"status": "done", **kept}, replace(running.scene, choices=()))
+    asked = str(running.known["said"]) if flow.does == "tell" else running.scene.asked
+    return End({"status": "done", **kept}, replace(running.scene, choices=(), asked=asked))
 
 
 def _wanted(stage: Stage, known: Mapping[str, Any]) -> bool:
-    name = stage.when.removeprefix("!")
-    return not stage.when or bool(known.get(name)) != stage.when.startswith("!")
+    return all(
+        bool(known.get(name.removeprefix("!"))) != name.startswith("!")
+        for name in stage.when.split()
+    )
 
 
-def _call(flow: Flow, stage: Stage, running: Running) -> Next | End:
+def _call(flow: Flow, stage: Stage, running: Running) -> Next | Point | End:
     known = {**running.known, "files": running.scene.files}
     if stage.each:
         known["item"] = known[stage.each][running.item]
@@ -248,6 +336,10 @@ def _call(flow: Flow, stage: Stage, running: Running) -> Next | End:
     except Missing as missing:
         if flow.does == "retract":
             return _failed(running, "that cannot be taken back")
+        if flow.menu and "picked" not in running.known:
+            lines = tuple(Match(command, 0, use) for command, use in flow.menu.items())
+            running = _with(running, {"point": lines, "picked": ""})
+            return Point(running, str(running.known["said"]), lines)
         return _ask(flow, running, missing.slot)
     given = {n: w[min(running.attempt, len(w) - 1)] for n, w in ways.items() if w}
     tries = max(map(len, ways.values()), default=1)
@@ -258,7 +350,7 @@ def _call(flow: Flow, stage: Stage, running: Running) -> Next | End:
     return Next(running, stage.do, given)
 
 
-def _otherwise(flow: Flow, stage: Stage, running: Running) -> Next | End:
+def _otherwise(flow: Flow, stage: Stage, running: Running) -> Next | Point | End:
     """Nothing of that in the result: another way, another place, or the truth."""
     if running.attempt + 1 < running.known["tries"]:
         return _forward(flow, replace(running, attempt=running.attempt + 1))
@@ -310,7 +402,7 @@ def filled(template: str, known: Mapping[str, Any]) -> str:
         given = known.get(found[1])
         if found[1].endswith("_path") and given:
             return spoken_path(str(given))
-        if found[1] == "in_file":
+        if found[1] in ("in_file", "at_first"):
             return str(given)
         return naming.bare(str(given)) if given else found[2] or "that"
 
@@ -396,13 +488,18 @@ def _mentioned(flow: Flow, name: str, running: Running) -> Running | Next | End:
     if len(choice.fits) > 1 and needed:
         return _which(flow, running, list(choice.fits))
     path = choice.only or ""
-    points = re.search(r"\b(?:it|that|this|the file|there)\b", said, re.I)
+    points = _POINTS_BACK.search(said)
     if not path and ((anywhere and points) or flow.slots[name].of == "last"):
         path = scene.file
     if path:
         soft = replace(running, soft=(*running.soft, f"{name}_path"))
         return _with(soft, {f"{name}_path": path})
     return _with(running, {f"{name}_none": True})
+
+
+_POINTS_BACK = re.compile(
+    r"(?i)\b(?:it|that|this|the file|there|he|she|they|him|her|them|his|hers?|their)\b"
+)
 
 
 def _with(running: Running, values: Mapping[str, Any]) -> Running:

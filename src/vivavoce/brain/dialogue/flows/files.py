@@ -9,16 +9,21 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from vivavoce.brain.dialogue.flows.results import (
+    ASKING,
     CUT,
     FEW,
     SHORT,
     Known,
     Match,
+    asked_about,
     clipped,
     counted,
+    evidence,
     is_prose,
     joined,
+    matches_in,
     names_in,
+    overlap,
     prose,
     sentence,
     spoken_path,
@@ -34,9 +39,10 @@ from vivavoce.brain.dialogue.flows.text import (
     undo,
 )
 from vivavoce.language.en.dictation import dictated
-from vivavoce.language.en.naming import pieces, stem, telling
+from vivavoce.language.en.naming import bare, literal, pieces, punctuated, stem, telling
 from vivavoce.language.en.numbers import number
 from vivavoce.language.en.quantities import over_column, with_alike
+from vivavoce.language.en.utterances import questions
 
 
 def names(output: str, known: Known) -> Mapping[str, Any] | None:
@@ -89,10 +95,10 @@ def end_of_part(output: str, known: Known) -> Mapping[str, Any] | None:
 
 def _appended(lines: Sequence[str], known: Known) -> Mapping[str, Any]:
     """The lines with the new one: at the end, or where it was said to go."""
-    at = _place(lines, str(known["said"]))
+    at = _place(lines, str(known["said"]), str(known.get("file_path") or ""))
     beside = [line for line in (*lines[at : at + 1], *lines[at - 1 : at]) if _BULLET.match(line)]
     model = beside[0] if beside else lines[at - 1] if at else ""
-    now = [*lines[:at], line_for(model, known), *lines[at:]]
+    now = [*lines[:at], *_new_lines(model, lines, known), *lines[at:]]
     return {"path": known.get("file_path"), **_edited(lines, now, at)}
 
 
@@ -107,14 +113,14 @@ _UNDER = re.compile(
 _HEADING = re.compile(r"^#{1,6}\s+(?P<title>.+?)\s*#*$|^(?P<plain>[A-Z][\w ]{1,40}):$")
 
 
-def _place(lines: Sequence[str], said: str) -> int:
-    """Before which line something new goes."""
+def _place(lines: Sequence[str], said: str, path: str) -> int:
+    """Before which line something new goes. A heading that only names the file is no section."""
     heads = {at: m for at, line in enumerate(lines) if (m := _HEADING.match(line))}
     for named in _UNDER.finditer(said):
         asked = set(map(stem, telling(named["what"])))
         for at, head in heads.items():
             title = set(map(stem, pieces(head["title"] or head["plain"])))
-            if asked and asked <= title:
+            if asked and asked <= title and not title <= _words_of(path):
                 end = next((one for one in heads if one > at), len(lines))
                 while end > at + 1 and not lines[end - 1].strip():
                     end -= 1
@@ -152,10 +158,22 @@ def item(output: str, known: Known) -> Mapping[str, Any] | None:
     gone, or ticked off (`ticks`)."""
     if CUT.search(output):
         return None
-    lines = output.rstrip("\n").split("\n")
+    lines, path = output.rstrip("\n").split("\n"), str(known.get("file_path") or "")
     at = _meant_line(lines, str(known.get("what") or ""), str(known["said"]))
-    if at is None:
-        return None
+    if at is not None:
+        return _item(lines, at, known)
+    every = [Match(path, place, line) for place, line in enumerate(lines, 1) if line.strip()]
+    asked = {stem(word) for word in telling(str(known.get("what") or ""))} - ASKING
+    some = [one for one in every if asked & set(map(stem, pieces(one.text)))]
+    return {"point": some, "lines": lines} if some else None
+
+
+def item_pointed(chosen: Sequence[Match], known: Known) -> Mapping[str, Any] | None:
+    lines = list(known.get("lines") or ())
+    return _item(lines, chosen[0].number - 1, known) if len(chosen) == 1 else None
+
+
+def _item(lines: Sequence[str], at: int, known: Known) -> Mapping[str, Any]:
     line, ticked = lines[at], ""
     if known.get("ticks"):
         ticked = re.sub(r"\[ \]", "[x]", line, count=1)
@@ -205,9 +223,61 @@ def struck(output: str, known: Known) -> Mapping[str, Any] | None:
     return {"told": f"{how}: {sentence(clipped(str(known['line'])))}", **undo(known)}
 
 
-def line_for(last: str, known: Known) -> str:
-    """What was said, as a line like the one before: an item where that is one."""
-    text = dictated(str(known.get("what") or "")).strip().strip('"“”')
+_EACH_ITS_LINE = re.compile(
+    r"(?i)\b(?:(?:one|each|every one|a line|both|all|them)\b[^,.;]{0,20}\b(?:per|on|to) (?:an?|its|"
+    r"their|the)?\s*(?:own |separate )?lines?|separate(?:ly)?(?: lines)?|(?:two|three|four|several|"
+    r"these|both|new) (?:\w+ )?(?:lines|items|entries|things|bullets))\b"
+)
+_APART = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+(?:then\s+|also\s+)?|\s*;\s*")
+_FEW_WORDS = 5
+
+
+def _new_lines(last: str, lines: Sequence[str], known: Known) -> list[str]:
+    """What was said, as lines like those that are there: several where it was said so, or where it
+    is an enumeration for a list of single names."""
+    text = punctuated(dictated(str(known.get("what") or ""))).strip().strip('"“”')
+    there = [line for line in lines if line.strip() and not line.startswith("#")]
+    names = len(there) > 1 and not any(" " in line.strip() for line in there)
+    parts = [part for part in _APART.split(text) if part]
+    if row := _as_row(parts, lines, str(known.get("file_path") or "")):
+        return [row]
+    short = all(len(part.split()) <= _FEW_WORDS for part in parts)
+    several = bool(_EACH_ITS_LINE.search(str(known["said"]))) or names
+    if not (len(parts) > 1 and several and short):
+        parts = [text]
+    if names:
+        parts = [_as_name(part, known.get("files") or ()) for part in parts]
+    made = list[str]()
+    for part in parts:
+        made.append(line_for(made[-1] if made else last, part))
+    return made
+
+
+def _as_row(parts: Sequence[str], lines: Sequence[str], path: str) -> str:
+    """A row of a table with as many cells as the others; empty where it is none."""
+    if not path.endswith(TABLES) or not lines:
+        return ""
+    columns = len(cells(lines[0], path))
+    if len(parts) == 1 and columns == 2 and (figure := re.search(r"(?i)\s(?=\S+$)", parts[0])):
+        parts = [parts[0][: figure.start()], parts[0][figure.end() :]]
+    between = "\t" if path.endswith(".tsv") else ","
+    made = [literal(part) for part in parts]
+    return between.join(made) if len(made) == columns > 1 else ""
+
+
+def _as_name(text: str, files: Sequence[str]) -> str:
+    """Words as one name, for a file that has nothing but names: that of a file or a folder which is
+    there, or in one."""
+    said = pieces(bare(text))
+    above = [str(one) for file in files for one in PurePosixPath(file).parents]
+    for path in (*files, *above):
+        if pieces(PurePosixPath(path).name) == said:
+            return path
+    return text if len(text.split()) == 1 or not said else "_".join(said)
+
+
+def line_for(last: str, text: str) -> str:
+    """A text as a line like the one before: an item where that is one."""
     mark = re.match(r"\s*(?:[-*+•]\s+(?:\[[ x]\]\s+)?|(\d+)([.)])\s+)", last)
     if mark is None:
         return text
@@ -220,7 +290,8 @@ def added(output: str, known: Known) -> Mapping[str, Any] | None:
     place = spoken_path(str(known.get("path") or known.get("file_path") or ""))
     line = ADDED.findall(output)
     if re.match(r"Replaced \d+ place", output):
-        now = prose(line[-1]) if line else str(known.get("what"))
+        more = [one for one in line if one not in str(known.get("old") or "").split("\n")]
+        now = joined([prose(one) for one in more or line[-1:]]) or str(known.get("what"))
         return {"told": f"Added to {place}: {sentence(clipped(now))}", **undo(known)}
     if made := written(output, known):
         return {**made, "told": f"{spoken_path(made['path'])} is new, with that line in it."}
@@ -352,8 +423,97 @@ def content(output: str, known: Known) -> Mapping[str, Any] | None:
         return {"told": sentence(clipped(text)), "path": path}
     if some := _some_lines(text, known["said"]) or _part(text, known, path):
         return {"told": some, "path": path}
-    answer = _answering(text, known, path)
-    return {"told": answer or overview(text, path), "path": path}
+    answer, sure = _answering(text, known, path)
+    whole = overview(text, path)
+    if sure or not _particular(known, path):
+        return {"told": answer or whole, "path": path}
+    told = answer or f"I don't find that in {name}. {whole}"
+    point = evidence(text, path, str(known["said"]))
+    return {"point": point, "instead": {"told": told, "path": path}}
+
+
+def _particular(known: Known, path: str) -> bool:
+    """Something is asked that the file may say, and not what is in it at all."""
+    about = str(known.get("about") or "")
+    asked = asked_about(about or str(known["said"]), path)
+    return bool(asked) and (bool(about) or questions(str(known["said"])))
+
+
+def lines(output: str, known: Known) -> Mapping[str, Any] | None:
+    """All that may answer, of one file or of what was found in several, and names of files."""
+    path, said = str(known.get("file_path") or ""), str(known["said"])
+    if path and not known.get("pattern"):  # it was read, and not searched
+        found = evidence(CUT.sub("", output), path, said)
+        return {"point": found} if found else None
+    there = list(matches_in(output).there)
+    rates = overlap(said, there)
+    ranked = sorted(range(len(there)), key=lambda at: -rates[at])[:_MOST_FOUND]
+    asked = set(asked_about(said))
+    names = [Match(f, 0, f) for f in known.get("files") or () if asked & _words_of(f)]
+    found = (*names[: 2 * 2 * FEW], *(there[at] for at in sorted(ranked)))
+    return {"point": found} if found else None
+
+
+_MOST_FOUND = 80
+
+
+def _words_of(text: str) -> set[str]:
+    return set(map(stem, pieces(text)))
+
+
+def answered(chosen: Sequence[Match], known: Known) -> Mapping[str, Any] | None:
+    """What these lines say, and where they are: their own words, and nothing else."""
+    paths = list(dict.fromkeys(one.path for one in chosen))
+    files = [one for one in chosen if not one.number]
+    named = {one.path for one in files}
+    chosen = [one for one in chosen if not one.number or one.path not in named]
+    told = [_found_at(files)] if files else []
+    value = ""
+    for path in paths[:FEW]:
+        own = [one for one in chosen if one.path == path and one.number][: 2 * FEW]
+        each = [_as_told(one, str(known["said"])) for one in own]
+        value = value or (each[0][1] if len(each) == 1 and len(chosen) == 1 else "")
+        if each and not (len(each) == 1 and each[0][1] and not is_prose(path)):
+            says = " ".join(sentence(text) for text, _ in each)
+            told.append(f"{spoken_path(path, paths)} says: {says}")
+        elif each:
+            told.append(f"{each[0][0]}, in {spoken_path(path, paths)}.")
+    words = " ".join(told)
+    first, asked = str(known.get("at_first") or ""), asked_about(_meant_by(known))
+    if first and asked and max(overlap(" ".join(asked), chosen)) <= _HALF:
+        words = f"{first} But {words}"
+    return {"told": words, "path": paths[0], "paths": paths, "value": value}
+
+
+_HALF = 0.5
+
+
+def _meant_by(known: Known) -> str:
+    return " ".join(str(known.get(name) or "") for name in ("what", "file", "about"))
+
+
+def _found_at(files: Sequence[Match]) -> str:
+    each = []
+    for one in files[: 2 * FEW]:
+        folder = str(PurePosixPath(one.path.rstrip("/")).parent)
+        each.append(spoken_path(one.path) + (f" in {folder}" if folder != "." else ""))
+    return sentence(f"There is {joined(each)}")
+
+
+def _as_told(line: Match, said: str) -> tuple[str, str]:
+    """A line for the ear, and the value that it gives, where it is one that gives one: of a row of
+    a table the only cell that was not said already."""
+    if line.path.endswith(TABLES):
+        row = [cell.text for cell in cells(line.text, line.path) if cell.text]
+        spoken = _words_of(said)
+        new = [cell for cell in row if not _words_of(cell) <= spoken]
+        return ", ".join(row), new[0] if len(new) == 1 else ""
+    pairs = [*PAIR.finditer(line.text)]
+    if len(pairs) == 1 and not line.text[: pairs[0].start()].strip(" -*\"'"):
+        name, value = plain_name(pairs[0]["name"]), plain_value(pairs[0]["value"])
+        return f"{name.capitalize()} is {value}", value
+    text = prose(line.text) if is_prose(line.path) else line.text.strip().rstrip(";,")
+    return clipped(text), ""
 
 
 _LINES = re.compile(
@@ -393,14 +553,12 @@ def _part(text: str, known: Known, path: str) -> str:
     if path.endswith(".log") and _TROUBLE.search(str(known["said"])):
         bad = [line for line in text.split("\n") if _BAD.search(line)]
         return " ".join(sentence(clipped(line)) for line in dict.fromkeys(bad[-FEW:]))
-    if not is_prose(path):
-        return ""
     lines = text.split("\n")
     said, about = str(known["said"]), str(known.get("about") or "")
-    if (nth := _NTH.search(said)) and not re.search(r"\blines?\b", nth[0], re.IGNORECASE):
-        items = [line for line in lines if _BULLET.match(line)]
-        place = -1 if nth["nth"].lower() == "last" else _ORDER.index(nth["nth"].lower())
-        return sentence(clipped(_plain(items[place]))) if items and place < len(items) else ""
+    if nth := _nth_of(lines, said, path):
+        return nth
+    if not is_prose(path):
+        return ""
     asked = {w for w in map(stem, telling(about or said)) if w not in ASKING}
     heads = {at: m for at, line in enumerate(lines) if (m := _HEADING.match(line))}
     own = set(map(stem, pieces(PurePosixPath(path).stem)))
@@ -417,45 +575,63 @@ def _part(text: str, known: Known, path: str) -> str:
     return ""
 
 
-def _answering(text: str, known: Known, path: str) -> str:
-    """Lines with what was asked about, if something particular was."""
-    own = set(map(stem, pieces(PurePosixPath(path).stem)))
+_OF_ALL = re.compile(
+    r"(?i)\b(?P<nth>first|second|third|fourth|fifth|sixth|last|latest|newest|most recent|final|"
+    r"oldest|earliest)(?: (?:and|or) \w+)? (?P<kind>[\w-]+)"
+)
+_ANY_KIND = frozenset(
+    map(stem, ("one", "line", "item", "entry", "bullet", "point", "thing", "task", "todo", "in",
+               "on", "of", "from", "row", "record", "event", "message", "bit", "note", "part"))
+)  # fmt: skip
+
+
+def _nth_of(lines: Sequence[str], said: str, path: str) -> str:
+    """The first, the last, the third of what a file has: of its items, its rows or its lines, or of
+    those that are of a kind that is named ("the last error")."""
+    asked = _OF_ALL.search(said)
+    if asked is None or len(re.findall(r"\blines\b", said)):
+        return ""
+    there = [line for line in lines if line.strip() and not line.startswith("#")]
+    items = [line for line in there if _BULLET.match(line)] if is_prose(path) else []
+    kind = stem(asked["kind"])
+    of_kind = [line for line in there if kind in _words_of(line)]
+    if kind not in _ANY_KIND and not of_kind:
+        return ""
+    if path.endswith(TABLES) and kind in _ANY_KIND:
+        there = there[1:]
+    some = of_kind if kind not in _ANY_KIND else items or there
+    word = asked["nth"].lower()
+    first = word in ("oldest", "earliest")
+    place = 0 if first else _ORDER.index(word) if word in _ORDER else -1
+    return sentence(clipped(_plain(some[place]))) if place < len(some) else ""
+
+
+def _answering(text: str, known: Known, path: str) -> tuple[str, bool]:
+    """Lines with what was asked about, if something particular was, and whether it is clear that
+    it is these: one line that has every word of it."""
     about = str(known.get("about") or "")
-    asked = [w for w in map(stem, telling(about or known["said"])) if w not in own | ASKING]
+    asked = asked_about(about or str(known["said"]), PurePosixPath(path).stem)
     if not asked:
-        return ""
+        return "", False
     lines = [line for line in text.split("\n") if line.strip()]
-    rates = [sum(one in map(stem, pieces(line)) for one in set(asked)) for line in lines]
+    rates = [sum(one in map(stem, pieces(line)) for one in asked) for line in lines]
     best = max(rates, default=0)
-    if not best or (best < 2 and len(set(asked)) > 3 and not about):
-        return ""
+    if not best or (best < 2 and len(asked) > 3 and not about):
+        return "", False
     hits = [line for line, rate in zip(lines, rates, strict=True) if rate == best]
+    sure = len(hits) == 1 and best == len(asked)
     if is_prose(path):
-        return " ".join(sentence(clipped(prose(line))) for line in hits[:FEW])
+        return " ".join(sentence(clipped(prose(line))) for line in hits[:FEW]), sure
     pairs = settings_in([Match(path, 0, line) for line in hits], " ".join(asked))
     if pairs and not _WHICH.search(str(known["said"])):
-        return f"{plain_name(pairs[0].name).capitalize()} is {plain_value(pairs[0].value)}."
+        told = f"{plain_name(pairs[0].name).capitalize()} is {plain_value(pairs[0].value)}."
+        return told, sure
     if about and len(hits) <= 2 * FEW:  # in the words of the file
-        return " ".join(sentence(clipped(line.strip().rstrip(";,"))) for line in hits)
-    return ""
+        return " ".join(sentence(clipped(line.strip().rstrip(";,"))) for line in hits), sure
+    return "", False
 
 
 _WHICH = re.compile(r"(?i)\b(?:which|what|any) (?:ones?|of (?:those|these|them))\b")
-
-
-ASKING = frozenset(
-    map(
-        stem,
-        re.findall(
-            r"\w+",
-            "tell say says show give read open look check content file line lines summary "
-            "summarise summarize overview quick quickly short going know want remind again see "
-            "explain describe hey ok okay right could would happen mean written write put contain "
-            "document gist point first last top bottom whole entire back out loud aloud let hear",
-        ),
-    )
-)
-"""Words by which people ask, whatever they ask about."""
 
 
 def overview(text: str, path: str) -> str:

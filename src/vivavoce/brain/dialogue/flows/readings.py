@@ -17,13 +17,14 @@ from typing import Any
 
 from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.flows import files, text
-from vivavoce.brain.dialogue.flows.files import ASKING
 from vivavoce.brain.dialogue.flows.results import (
+    ASKING,
     CUT,
     FEW,
     SHORT,
     Ended,
     Known,
+    Match,
     clipped,
     counted,
     ended,
@@ -150,12 +151,16 @@ def runner(output: str, known: Known) -> Mapping[str, Any] | None:
     return {"command": "go test ./..."} if "go.mod" in by_name else None
 
 
+_NO_REPOSITORY = "This folder isn't a git repository."
+
+
 def repository(output: str, known: Known) -> Mapping[str, Any] | None:
     """What git says."""
     done = ended(output)
     text = "\n".join(done.lines)
     if "not a git repository" in text.lower():
-        return {"told": "This folder isn't a git repository."}
+        # Who names a file may want to know something that is in it.
+        return None if known.get("file_path") else {"told": _NO_REPOSITORY}
     asked = str(known.get("command") or "")
     if not done.ok or not re.match(r"git (?:log|status|diff|branch)\b", asked):
         return command(output, known)
@@ -255,8 +260,12 @@ def gone(output: str, known: Known) -> Mapping[str, Any] | None:
     done = ended(output)
     if not done.ok:
         return command(output, known)
-    path = str(known.get("file_path") or "")
-    to = shlex.split(str(known.get("command") or path))[-1]
+    path, said = str(known.get("file_path") or ""), shlex.split(str(known.get("command") or ""))
+    to = said[-1] if said else path
+    if said[:1] == ["mkdir"]:
+        return {"told": f"There is a folder {to} now."}
+    if "cp" in said:
+        return {"told": f"{spoken_path(path)} is copied to {to}.", "path": to}
     if to == path:
         return {"told": f"{spoken_path(path)} is deleted."}
     old, new = PurePosixPath(path), PurePosixPath(to)
@@ -364,6 +373,14 @@ def clock(output: str, known: Known) -> Mapping[str, Any] | None:
     return {"told": f"It's {text}{f' in {place}' if place else ''}."}
 
 
+Pointed = Callable[[Sequence[Match], Known], Mapping[str, Any] | None]
+answered: Pointed = files.answered
+POINTED: Mapping[str, Pointed] = {
+    "line_pointed": text.line_as_meant,
+    "item": files.item_pointed,
+}
+"""By reading: what is made of the lines that were pointed at; of all others what they say."""
+
 Reading = Callable[[str, Known], Mapping[str, Any] | None]
 READINGS: Mapping[str, Reading] = {
     one.__name__: one
@@ -376,6 +393,7 @@ READINGS: Mapping[str, Reading] = {
         text.line_to_change,
         text.within,
         text.line_within,
+        text.line_pointed,
         text.changed,
         text.taken_back,
         text.spots,
@@ -391,6 +409,7 @@ READINGS: Mapping[str, Reading] = {
         files.struck,
         files.written,
         files.content,
+        files.lines,
         command,
         runner,
         repository,

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from vivavoce.language.en.naming import stem
+from vivavoce.language.en.dictation import dictated
+from vivavoce.language.en.naming import pieces, stem, telling
 from vivavoce.wire.values import Value
 
 Known = Mapping[str, Any]
@@ -46,6 +47,55 @@ _MATCH = re.compile(r"^(?P<path>[^\n:]+):(?P<number>\d+):(?P<text>.*)$", re.MULT
 _FOUND = re.compile(
     r"Found (?P<least>at least )?(?P<count>[\d,]+) match(?:es)? in (?P<files>[\d,]+)"
 )
+
+
+ASKING = frozenset(
+    map(
+        stem,
+        re.findall(
+            r"\w+",
+            "tell say says show give read open look check content file line lines summary "
+            "summarise summarize overview quick quickly short going know want remind again see "
+            "explain describe hey ok okay right could would happen mean written write put contain "
+            "document gist point first last top bottom whole entire back out loud aloud let hear "
+            "according need think find got get",
+        ),
+    )
+)
+"""Words by which people ask, whatever they ask about."""
+
+
+def asked_about(said: str, path: str = "") -> list[str]:
+    """Stems of the words that tell what is asked about, in a file that may be named with them."""
+    own = set(map(stem, pieces(path)))
+    every = map(stem, telling(dictated(said)))
+    return [word for word in dict.fromkeys(every) if word not in own | ASKING]
+
+
+def overlap(said: str, lines: Sequence[Match]) -> list[float]:
+    """By line: how much of what was asked about it has, in its words or where it lies."""
+    asked = asked_about(said)
+    rates = []
+    for line in lines:
+        own = set(map(stem, pieces(line.text)))
+        around = set(map(stem, pieces(line.path)))
+        hits = sum(1.0 if w in own else 0.5 if w in around else 0.0 for w in asked)
+        rates.append(hits / len(asked) if asked else 0.0)
+    return rates
+
+
+_MOST_LINES, _MOST_LETTERS = 120, 6000
+
+
+def evidence(text: str, path: str, said: str) -> tuple[Match, ...]:
+    """The lines of a file that may answer: all of a short one, else those that have a word of what
+    was asked, with the heads of a table or a section that they lie in."""
+    every = [Match(path, at, line) for at, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if len(every) <= _MOST_LINES and sum(len(one.text) for one in every) <= _MOST_LETTERS:
+        return tuple(every)
+    rates = overlap(said, every)
+    ranked = sorted(range(len(every)), key=lambda at: -rates[at])[:_MOST_LINES]
+    return tuple(every[at] for at in sorted(ranked) if rates[at])
 
 
 class Matches(Value):

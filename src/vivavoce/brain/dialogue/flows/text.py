@@ -16,6 +16,7 @@ from vivavoce.brain.dialogue.flows.results import (
     Matches,
     clipped,
     counted,
+    evidence,
     is_prose,
     joined,
     left_out,
@@ -30,6 +31,7 @@ from vivavoce.language.en.naming import (
     bare,
     becomes,
     changes_name,
+    figures_only,
     in_seconds,
     misspelling,
     name_now,
@@ -40,7 +42,7 @@ from vivavoce.language.en.naming import (
     stem,
     telling,
 )
-from vivavoce.language.en.numbers import numbers_in
+from vivavoce.language.en.numbers import found, nth, numbers_in
 from vivavoce.language.en.quantities import with_alike, written_like
 from vivavoce.wire.values import Value
 
@@ -157,7 +159,11 @@ def count(output: str, known: Known) -> Mapping[str, Any] | None:
     if not number:
         return {"told": f"None{at}: I find no {bare(what) or 'such thing'}.", "count": 0}
     least = "at least " if found.least else ""
-    if kind:
+    part = re.fullmatch(r"\\b(\w+)", str(known.get("pattern") or ""))
+    if part and len(telling(what)) > 1:  # only that word of it is there
+        lines = "line has" if number == 1 else "lines have"
+        told = f"{least}{number} {lines} {part[1]}{at}".capitalize()
+    elif kind:
         many = "classes" if kind == "class" else ""
         told = f"There {'is' if number == 1 else 'are'} {least}{counted(number, kind, many)}{at}"
     else:
@@ -265,6 +271,9 @@ PAIR = re.compile(
 )
 
 
+_TAG = re.compile(r"<(?P<name>[A-Za-z][\w:-]*)(?:\s[^<>]*)?>(?P<value>[^<>]+)</(?P=name)>")
+
+
 class Setting(Value):
     match: Match
     name: str
@@ -282,7 +291,8 @@ def settings_in(matches: Iterable[Match], key: str, said: str = "") -> list[Sett
     for match in matches:
         text = match.text
         at = 0
-        while pair := PAIR.search(text, at):
+        rule = _TAG if _TAG.search(text) else PAIR
+        while pair := rule.search(text, at):
             at = pair.end("name") + 1
             rate = _named_so(
                 pair["name"], wanted, match, at_start=not text[: pair.start()].strip(" -\"'*")
@@ -345,7 +355,14 @@ def setting(output: str, known: Known) -> Mapping[str, Any] | None:
         first = best[0]
         name = plain_name(first.name).capitalize()
         paths = [one.match.path for one in best]
-        if len(set(paths)) == 1 and len({one.match.number for one in best}) > 1:
+        several = len({one.match.number for one in best}) > 1
+        if several and len({plain_name(one.name) for one in best}) > 1:
+            # They have parts of the name that was said: which of them is meant?
+            each = [f"{plain_name(one.name)} is {plain_value(one.value)}" for one in best[:FEW]]
+            told = f"{joined(each).capitalize()}, in {spoken_path(paths[0])}."
+            lines = list(dict.fromkeys(one.match for one in found))
+            return {"point": lines, "instead": {"told": told, "path": paths[0]}}
+        if len(set(paths)) == 1 and several:
             return {"several": True, "file_path": paths[0], "path": paths[0]}
         if len({value for value, _ in values}) == 1:
             told = f"{name} is {values[0][0]}, in {spoken_path(first.match.path, paths)}."
@@ -458,20 +475,34 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
             to = priced
         if seconds := in_seconds(str(known.get("to") or ""), first.name):
             to = seconds
-        if _NUMBER.fullmatch(plain_value(first.value)) and not _NUMBER.fullmatch(to):
-            # A number stays one: "ninety or so" is 90, and what has none is not written.
-            figures = numbers_in(to)
-            if len(figures) != 1:
-                return None
-            to = f"{figures[0]}"
-        new = text[: first.start] + _like(first.value, to) + text[first.end :]
+        fitting = understood(first.value, to)
+        if not fitting:
+            return {"ask": "to"}
+        new = text[: first.start] + fitting + text[first.end :]
         before = plain_value(first.value)
         return _edit(first.match, new, f"The {plain_name(first.name)}", before)
     if about_spelling(known["said"]):
         return _respelt(there, f"{what} {to}")
+    if _unclear(to):
+        return {"ask": "to"}
     if changes_name(known["said"]) and len(there) > 1 and what:
         return _everywhere(there, bare(what), bare(to), known["said"])
-    return _replaced(there, old or what, to)
+    if old or _said_to_become(what, to, str(known["said"])):
+        return _replaced(there, old or what, to)
+    return None
+
+
+_INTO = r"(?:to|with|into|by|for|as|should be|is now|becomes?|is actually|ought to be|instead of)"
+
+
+def _said_to_become(what: str, to: str, said: str) -> bool:
+    """Whether one text is said to become the other ("change hello to hi"), and not only that
+    something about it is another now ("the party moved to the ninth")."""
+    if not bare(what) or not bare(to):
+        return False
+    last, first = re.escape(bare(what).split()[-1]), re.escape(bare(to).split()[0])
+    between = rf"(?:\W+in \S+(?: dot \w+)?| in there)?\W+{_INTO}\W+(?:the |a |an |just )*"
+    return re.search(rf"(?i){last}[\"'”]?{between}[\"'“]?{first}", said) is not None
 
 
 TABLES = (".csv", ".tsv")
@@ -570,9 +601,7 @@ def _becomes_that(text: str, what: str, to: str, said: str) -> bool:
         return True
     if SequenceMatcher(None, text.lower(), bare(to).lower()).ratio() > _NEARLY_SAME:
         return True
-    last, first = re.escape(bare(what).split()[-1]), re.escape(bare(to).split()[0])
-    into = r"(?:to|with|into|by|for|should be|is now|becomes?|is actually)"
-    return re.search(rf"(?i)\b{last}\W+{into}\W+(?:the )?{first}\b", said) is not None
+    return _said_to_become(what, to, said)
 
 
 _NEARLY_SAME = 0.6
@@ -654,17 +683,56 @@ def line_within(output: str, known: Known) -> Mapping[str, Any] | None:
     raw = str(known.get("to_written") or known.get("to") or "")
     by_before = not raw or bool(_BY_BEFORE.search(raw)) or _by_so_much(known)
     to = becomes(known["said"], plain_value(one.value)) if by_before else raw
-    if _NUMBER.fullmatch(plain_value(one.value)) and not _NUMBER.fullmatch(to):
-        return None
+    fitting = understood(one.value, to)
+    if not fitting:
+        return {"ask": "to"}
     lines = CUT.sub("", output).split("\n")
     at, text = one.match.number - 1, one.match.text
-    new = text[: one.start] + _like(one.value, to) + text[one.end :]
+    new = text[: one.start] + fitting + text[one.end :]
     first = at
     while first > 0 and "\n".join(lines).count("\n".join(lines[first : at + 1])) > 1:
         first -= 1
     edit = {"old": "\n".join(lines[first : at + 1]), "new": "\n".join([*lines[first:at], new])}
     name = f"The {plain_name(one.name)}{f' for {section}' if section else ''}"
     return {"path": known["file_path"], **edit, "name": name, "before": plain_value(one.value)}
+
+
+def line_pointed(output: str, known: Known) -> Mapping[str, Any] | None:
+    """All lines of which one may be the one to change."""
+    path, said = str(known.get("file_path") or ""), str(known["said"])
+    if not known.get("to") and not known.get("from"):
+        return None
+    found = evidence(CUT.sub("", output), path, said) if path else matches_in(output).there
+    return {"point": found} if found and (not CUT.search(output) or not path) else None
+
+
+def line_as_meant(chosen: Sequence[Match], known: Known) -> Mapping[str, Any] | None:
+    """That line with what it becomes: another value where it has one, or one text for another. What
+    was not understood as such a value is asked for."""
+    if len(chosen) != 1:
+        return None
+    line, (_, old) = chosen[0], said_apart(known)
+    to = str(known.get("to_written") or known.get("to") or "")
+    if not to:
+        return {"ask": "to"}
+    if old and (made := _replaced([line], old, to)) is not None and "path" in made:
+        return made
+    if line.path.endswith(TABLES):
+        return None
+    pairs = [*(_TAG if _TAG.search(line.text) else PAIR).finditer(line.text)]
+    figures = [*re.finditer(r"(?<![\w.])\d[\d_]*(?:\.\d+)*(?![\w.]*\w)", line.text)]
+    if len(pairs) == 1 and pairs[0]["value"][:1] not in "{[(":
+        value, start = pairs[0]["value"].strip(), pairs[0].start("value")
+        name = f"The {plain_name(pairs[0]['name'])}"
+    elif len(figures) == 1 and re.match(r"\d", to):
+        value, start, name = figures[0][0], figures[0].start(), "That"
+    else:
+        return None
+    fitting = understood(value, to)
+    if not fitting:
+        return {"ask": "to"}
+    new = line.text[:start] + fitting + line.text[start + len(value) :]
+    return _edit(line, new, name, plain_value(value)) if new != line.text else None
 
 
 def _meant(one: Setting, what: str) -> bool:
@@ -695,6 +763,8 @@ def _replaced(there: Sequence[Match], old: str, new: str) -> Mapping[str, Any] |
             if len(hits) > 1:  # which of them, nobody said
                 return None
             match, one = hits[0]
+            if re.match(r"(?:\s[^<>]*)?>", match.text[one.end() :]):
+                return None  # nor is a tag
             if written_like("1", new) and re.match(r"[\"'`*]*\s*[:=,|]", match.text[one.end() :]):
                 return None  # what has a value is not written over by one
             text = match.text[: one.start()] + cased_like(one[0], new) + match.text[one.end() :]
@@ -719,6 +789,68 @@ def _respelt(there: Sequence[Match], right: str) -> Mapping[str, Any] | None:
 
 def _edit(match: Match, new: str, name: str, before: str) -> Mapping[str, Any] | None:
     return {"path": match.path, "old": match.text, "new": new, "name": name, "before": before}
+
+
+_VERSION = re.compile(r"(?P<before>\W{0,2}v?)\d+(?:\.\d+)+(?:[-+.][\w.]+)?")
+
+
+def understood(old: str, said: str) -> str:
+    """The new value as it is written where the old one is, if it was understood as one of its kind:
+    a number stays a number ("ninety or so" is 90), a version a version. Empty where it was not;
+    that is asked for, and never written."""
+    plain = plain_value(old)
+    if _NUMBER.fullmatch(plain) and not _NUMBER.fullmatch(said):
+        figures = numbers_in(said)
+        return f"{figures[0]}" if len(figures) == 1 and not _unclear(said) else ""
+    if (version := _VERSION.fullmatch(plain)) and not version["before"].strip("v"):
+        if not re.fullmatch(r"v?\d+(?:\.\d+)*(?:[-+.]\w+)?", said):
+            return ""
+        said = version["before"] + said.removeprefix("v")
+    if date := _day_of(plain, said):
+        return _like(old, date)
+    return "" if _unclear(said) or not said else _like(old, said)
+
+
+_DATE = re.compile(
+    r"(?P<day>\d{1,2})(?P<th>st|nd|rd|th)?(?P<between>(?: of)? )(?P<month>[A-Z][a-z]{2,})"
+)
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+
+
+def _day_of(old: str, said: str) -> str:
+    """A day as the one that is there is written: "the nineteenth" for 12 June is 19 June."""
+    before = _DATE.search(old)
+    words = re.findall(r"[a-z]+|\d+(?:st|nd|rd|th)?", said.lower())
+    days = [int(one.value) for one in found(words) if one.ordinal or one.value == int(one.value)]
+    if before is None or len(days) != 1 or not 0 < days[0] <= _LAST_DAY:
+        return ""
+    named = [one for one in _MONTHS if one.lower() in words]
+    month = named[0] if named else before["month"]
+    day = nth(days[0]) if before["th"] else f"{days[0]}"
+    if len(before["month"]) == _SHORT_MONTH:
+        month = month[:_SHORT_MONTH]
+    return f"{old[: before.start()]}{day}{before['between']}{month}{old[before.end() :]}"
+
+
+_LAST_DAY, _SHORT_MONTH = 31, 3
+
+
+def _unclear(said: str) -> bool:
+    """Words of a number that make none."""
+    return figures_only(said) and re.search(r"\d", said) is None
 
 
 def _like(old: str, new: str) -> str:
