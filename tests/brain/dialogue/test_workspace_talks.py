@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -52,7 +52,7 @@ class Folder:
         return result.text if isinstance(result, ToolOutput) else result
 
     async def _run(self, tool: str, given: Mapping[str, Any]) -> str | ToolOutput:
-        return await self.tools[tool].handler(given, cast("ToolContext", None))
+        return await self.tools[tool].handler(given, ToolContext("ann"))
 
     def text(self, name: str) -> str:
         return (self.root / name).read_text()
