@@ -186,3 +186,23 @@ def test_what_is_asked_for_is_answered_though_it_sounds_like_a_new_wish() -> Non
         remind(what="bring the keys to the neighbour"),
     )
     assert talk.there == {"Bring the keys to the neighbour": "tomorrow at 9:30 AM"}
+
+
+def test_a_reminder_that_is_announced_is_not_one_of_its_own() -> None:
+    talk = Talk()
+    said = "I need a remembering for tomorrow, at 15 o'clock, that I bring the package to the post"
+    when = "tomorrow, at 15 o'clock"
+    talk.says(
+        said,
+        remind(what="bring the package to the post", when=when),
+        remind(what="a remembering", when=when),
+    )
+    assert talk.there == {"Bring the package to the post": "tomorrow at 3 PM"}
+
+
+def test_what_is_told_of_that_day_is_not_when_something_is_moved_to() -> None:
+    talk = Talk(DENTIST, GYM)
+    said = "shove the bank thing back two hours, I'm in a meeting till late morning that day"
+    talk.says(said, move(task="the bank thing", to="back two hours"))
+    talk.says("the dentist", fill(task="the dentist"))
+    assert talk.there["Dentist"] == "Thursday, November 19 at 12 PM"

@@ -542,8 +542,10 @@ def _changed(text: str, own: Sequence[times.Span], wish: Wish, heard: Heard) -> 
 def _from_the_other(wish: Wish, heard: Heard) -> str:
     """ "The mass is on the ninth at seven, call me at six that same evening", "… wake me at six",
     "… an hour before that": of several times, the one that is told by another is meant."""
-    if base(wish, heard.world.hints[wish.tool], heard.state) is not None:
-        return ""
+    hint = heard.world.hints[wish.tool]
+    about = any(slot.kind == "thing" and slot.required for slot in hint.slots.values())
+    if about or base(wish, hint, heard.state) is not None:
+        return ""  # its times count from what it is about
     for at in range(len(heard.spans) - 1, 0, -1):
         for other in reversed(heard.spans[:at]):
             if found := _told_by(other, heard.spans[at], wish, heard):
@@ -554,7 +556,8 @@ def _from_the_other(wish: Wish, heard: Heard) -> str:
 def _told_by(first: times.Span, second: times.Span, wish: Wish, heard: Heard) -> str:
     since, two = read(first.text, wish, heard), len(heard.spans) == 2
     told = two and since.whole and utterances.speaks_to_me(heard.said[: second.start])
-    same = mentions.same_day(second.text) and since.day and not since.rule
+    named = since.day and not since.rule and not times.leans(first.text)
+    same = mentions.same_day(second.text) and named
     if same or (told and dayless(second.text, wish, heard)):
         whole = on_the_same_day(first.text, second.text, wish, heard)
         return whole if whole != second.text else ""

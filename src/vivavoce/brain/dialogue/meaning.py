@@ -107,7 +107,9 @@ class Utterance:
             if seen is not None and seen not in known:
                 known.append(seen)
         if len(known) > 1:
-            known = [c for c in known if not self._says_nothing(c)] or known
+            known = [
+                c for c in known if not self._says_nothing(c) and not self._told_twice(c, known)
+            ] or known
             known = [c for at, c in enumerate(known) if not self._refers_back(c, known[:at])]
         known = self._once_each(known)
         if self._asked_wish() is not None:
@@ -224,6 +226,25 @@ class Utterance:
             if any(start <= one < end for one in at)
         ]
         return len(inside) == 1 and _THAT.search(inside[0]) is not None
+
+    def _told_twice(self, command: Command, others: Sequence[Command]) -> bool:
+        """ "A reminder for Friday, that I bring the parcel": a wish for something new without a
+        name, at the time of one that has a name."""
+        if not isinstance(command, Begin) or not (mine := self._named_at(command)) or mine[0]:
+            return False
+        each = [self._named_at(c) for c in others if isinstance(c, Begin) and c is not command
+                and c.wish == command.wish]  # fmt: skip
+        return any(one and one[0] and mine[1] in (one[1], "") for one in each)
+
+    def _named_at(self, command: Begin) -> tuple[str, str] | None:
+        """What of its title says something, and its time; None where nothing new is wanted."""
+        tool = self._tool(command.wish)
+        if tool is None or not makes(self.world.hints[tool]):
+            return None
+        given = filling.params(self.world.hints[tool], command.slots, self.world)
+        kinds = {self._slot(tool, name).kind: words for name, words in given.items()}
+        title = titles.stripped(titles.untimed(kinds.get("words", ""), None))
+        return (title if titles.says_something(title) else ""), kinds.get("time", "")
 
     def _of_times(self, words: str) -> int:
         """How many letters of them are of times."""
