@@ -191,14 +191,14 @@ class Leading:
         while (point := pointing(step)) is not None:
             chosen = self._choices.setdefault(ask.live, {})
             if (found := chosen.get(point.key)) is None:
-                found = await self._read(ask.live, point)
+                found = await self._lines_meant(ask.live, point)
                 while len(chosen) >= _MOST_KNOWN:
                     chosen.pop(next(iter(chosen)))
                 chosen[point.key] = found
             step = pointed(step, found, world)
         return step
 
-    async def _read(self, live: str, point: Point) -> tuple[int, ...]:
+    async def _lines_meant(self, live: str, point: Point) -> tuple[int, ...]:
         """Which of these lines are meant, by what the model makes of them and by their words."""
         near: Sequence[float] = ()
         if self._likeness is not None and prompting.too_long(point.lines):
