@@ -379,13 +379,6 @@ def _quoted(text: str, known: Known) -> tuple[str, ...]:
     return (shlex.quote(text),) if text else ()
 
 
-def _folder(text: str, known: Known) -> tuple[str, ...]:
-    """The name of a new folder."""
-    said = naming.bare(re.sub(r"(?i)\s+slash\s+", "/", dictated(text)))
-    name = said if re.fullmatch(r"[\w./-]+", said) else "_".join(naming.pieces(said))
-    return (shlex.quote(name),) if name and not name.startswith(("/", "..")) else ()
-
-
 def _moved(text: str, known: Known) -> tuple[str, ...]:
     """Where a file goes: another name beside it, or a folder."""
     old = PurePosixPath(str(known.get("file_path") or ""))
@@ -533,7 +526,6 @@ WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "url": _single(naming.address),
     "quoted": _quoted,
     "moved": _moved,
-    "folder": _folder,
     "files": _files,
     "line": _line,
     "content": lambda text, known: (naming.dictated_part(text),) if text else (),

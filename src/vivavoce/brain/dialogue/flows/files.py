@@ -39,7 +39,7 @@ from vivavoce.brain.dialogue.flows.text import (
     undo,
 )
 from vivavoce.language.en.dictation import dictated
-from vivavoce.language.en.naming import bare, literal, pieces, punctuated, stem, telling
+from vivavoce.language.en.naming import literal, pieces, punctuated, stem, telling
 from vivavoce.language.en.numbers import number
 from vivavoce.language.en.quantities import over_column, with_alike
 from vivavoce.language.en.utterances import questions
@@ -268,7 +268,8 @@ def _as_row(parts: Sequence[str], lines: Sequence[str], path: str) -> str:
 def _as_name(text: str, files: Sequence[str]) -> str:
     """Words as one name, for a file that has nothing but names: that of a file or a folder which is
     there, or in one."""
-    said = pieces(bare(text))
+    text = re.sub(r"(?i)^(?:the|a|my|our)\s+|\s+(?:folder|directory|file)$", "", text)
+    said = pieces(text)
     above = [str(one) for file in files for one in PurePosixPath(file).parents]
     for path in (*files, *above):
         if pieces(PurePosixPath(path).name) == said:

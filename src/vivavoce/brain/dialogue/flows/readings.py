@@ -262,8 +262,6 @@ def gone(output: str, known: Known) -> Mapping[str, Any] | None:
         return command(output, known)
     path, said = str(known.get("file_path") or ""), shlex.split(str(known.get("command") or ""))
     to = said[-1] if said else path
-    if said[:1] == ["mkdir"]:
-        return {"told": f"There is a folder {to} now."}
     if "cp" in said:
         return {"told": f"{spoken_path(path)} is copied to {to}.", "path": to}
     if to == path:
