@@ -241,6 +241,8 @@ class Utterance:
         tool = self._tool(command.wish)
         if tool is None or not makes(self.world.hints[tool]):
             return None
+        if not any(slot.kind == "time" for slot in self.world.hints[tool].slots.values()):
+            return None
         given = filling.params(self.world.hints[tool], command.slots, self.world)
         kinds = {self._slot(tool, name).kind: words for name, words in given.items()}
         title = titles.stripped(titles.untimed(kinds.get("words", ""), None))
