@@ -129,6 +129,7 @@ def test_a_flow_that_never_comes_to_an_end_is_ended() -> None:
         calls += 1
         step = resume(flow, step.running, "Succeeded (exit code 0).\nfine")
     assert calls < 50
+    assert isinstance(step, End)
     assert step.result["success"] is False
 
 

@@ -76,7 +76,7 @@ class Few(Window):
         super().__init__(limit, 60, clock=ManualClock())
         self.keys: list[str] = []
 
-    def check(self, key: str) -> None:
+    def check(self, key: str, *, counts: bool = True) -> None:
         if len(self.keys) >= self.limit:
             raise RateLimited("Too many tool calls", retry_after_ms=1000)
         self.keys.append(key)
