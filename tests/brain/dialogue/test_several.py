@@ -206,3 +206,14 @@ def test_what_is_told_of_that_day_is_not_when_something_is_moved_to() -> None:
     talk.says(said, move(task="the bank thing", to="back two hours"))
     talk.says("the dentist", fill(task="the dentist"))
     assert talk.there["Dentist"] == "Thursday, November 19 at 12 PM"
+
+
+def test_the_time_of_an_announced_reminder_is_that_of_what_it_is_for() -> None:
+    talk = Talk()
+    said = "the mass is on the ninth of January at seven, I want a shout at six that evening to press it"
+    talk.says(
+        said,
+        remind(what="press the suit", when="on the ninth of January at seven"),
+        remind(what="a shout", when="at six that evening"),
+    )
+    assert talk.there == {"Press the suit": "Saturday, January 9, 2027 at 6 PM"}
