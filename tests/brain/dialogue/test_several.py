@@ -210,7 +210,9 @@ def test_what_is_told_of_that_day_is_not_when_something_is_moved_to() -> None:
 
 def test_the_time_of_an_announced_reminder_is_that_of_what_it_is_for() -> None:
     talk = Talk()
-    said = "the mass is on the ninth of January at seven, I want a shout at six that evening to press it"
+    said = (
+        "mass is on the ninth of January at seven, I want a shout at six that evening for the suit"
+    )
     talk.says(
         said,
         remind(what="press the suit", when="on the ninth of January at seven"),
