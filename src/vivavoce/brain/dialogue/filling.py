@@ -519,6 +519,8 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
     if text and not read(text, wish, heard).turned:
         text = times.turned(text, f"{heard.said} {_said_before(wish, slot)}")
     if text:
+        about = any(one.kind == "thing" and one.required for one in hint.slots.values())
+        text = mentions.moved_to(text) if about else text
         text = times.elsewhere(text, heard.said)
         found[slot] = text
         if repeat is not None and times.repeats(text):

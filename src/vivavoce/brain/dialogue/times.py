@@ -114,7 +114,7 @@ def vague(words: str) -> bool:
 
 def _bare(words: str) -> bool:
     """ "An hour", and not in which direction."""
-    return bool(_AMOUNT.search(words)) and not _DIRECTED.search(words)
+    return bool(_AMOUNT.search(words)) and not _DIRECTED.search(words) and not repeats(words)
 
 
 def turned(words: str, said: str) -> str:

@@ -89,6 +89,11 @@ def same_time(words: str) -> bool:
     return re.search(_SAME, words) is not None
 
 
+def moved_to(words: str) -> str:
+    """ "From Tuesday to Thursday", of what is moved: only where it goes."""
+    return re.sub(r"(?i)\bfrom (?:the )?\w+days? (?=to (?:the )?\w+day)", "", words)
+
+
 def of_that(words: str) -> bool:
     """ "An hour before that": from something that was named before."""
     return re.search(r"(?i)\b(?:before|after) (?:that|it|this)\b", words) is not None
