@@ -101,6 +101,10 @@ def leans(words: str) -> bool:
     return any("relative" in one.says for one in reading.find(words))
 
 
+def says_hour(words: str) -> bool:
+    return any({"hour", "part"} & one.says for one in reading.find(words))
+
+
 def exactly(at: datetime, zone: str) -> str:
     """A moment in words that nothing has to be added to."""
     local = at.astimezone(ZoneInfo(zone))
