@@ -22,8 +22,8 @@ _PLACE = (
     r"|(?:when|on|before|after) (?:leaving|arriving|reaching|getting|passing|entering|my way)"
     r"|(?:near|close to|outside|by) (?:the|my|a|our)\b"
     r"|(?:arriv\w+|leav\w+) (?:at|to|from|home|the|my|work|there)"
-    r"|(?:^\W*|\b(?:am|are|be|get|getting|got|go|going|come|coming|once|when|way) |'m |'re )"
-    r"back (?:at|to|from|home|the|my|work|there)"
+    r"|(?:\b(?:am|are|be|get|getting|got|go|going|come|coming|once|when|way) |'m |'re )"
+    r"back (?:at|to|from|home|the|my|work|there)|^\W*back (?:at|home)"
     r"|get(?:ting)? (?:to|home|back|there)\b"
     r"|^\W*(?:at|from|in) (?:the|my|work|home|school)\b(?! (?:morning|afternoon|evening|same)))"
 )
