@@ -206,3 +206,33 @@ def test_what_is_told_of_that_day_is_not_when_something_is_moved_to() -> None:
     talk.says(said, move(task="the bank thing", to="back two hours"))
     talk.says("the dentist", fill(task="the dentist"))
     assert talk.there["Dentist"] == "Thursday, November 19 at 12 PM"
+
+
+def test_the_time_of_an_announced_reminder_is_that_of_what_it_is_for() -> None:
+    talk = Talk()
+    said = (
+        "mass is on the ninth of January at seven, I want a shout at six that evening for the suit"
+    )
+    talk.says(
+        said,
+        remind(what="press the suit", when="on the ninth of January at seven"),
+        remind(what="a shout", when="at six that evening"),
+    )
+    assert talk.there == {"Press the suit": "Saturday, January 9, 2027 at 6 PM"}
+
+
+def test_what_is_moved_from_one_day_to_another_is_on_that_day_only() -> None:
+    talk = Talk(DENTIST)
+    talk.says(
+        "shift the dentist from Thursday to Friday",
+        move(task="the dentist", to="from Thursday to Friday"),
+    )
+    assert talk.there == {"Dentist": "Friday, November 20 at 10 AM"}
+
+
+def test_how_often_is_not_how_far_something_is_moved() -> None:
+    run = thing("run", "Parkrun", "Saturday at 8:45 am")
+    talk = Talk(run)
+    said = "the parkrun is after getting too late, make it eight in the morning, every week like"
+    talk.says(said, move(task="the parkrun", to="every week"))
+    assert "8 AM" in talk.there["Parkrun"]

@@ -512,6 +512,9 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
     text = _changed(text, own, wish, heard)
     found = dict(given)
     there = base(wish, hint, heard.state)
+    hours = [span.text for span in others if times.says_hour(span.text)]
+    if there is not None and hours and times.repeats(text) and not times.says_hour(text):
+        text = hours[-1]  # "make it eight, every week like": that it repeats is known
     if text and there is not None and read(text, wish, heard).at == there:
         # The time that it has names it: "the Saturday run, make it eight".
         others = [s for s in heard.spans if read(s.text, wish, heard).at not in (there, None)]
@@ -519,6 +522,8 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
     if text and not read(text, wish, heard).turned:
         text = times.turned(text, f"{heard.said} {_said_before(wish, slot)}")
     if text:
+        about = any(one.kind == "thing" and one.required for one in hint.slots.values())
+        text = mentions.moved_to(text) if about else text
         text = times.elsewhere(text, heard.said)
         found[slot] = text
         if repeat is not None and times.repeats(text):

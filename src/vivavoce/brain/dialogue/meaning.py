@@ -107,10 +107,9 @@ class Utterance:
             if seen is not None and seen not in known:
                 known.append(seen)
         if len(known) > 1:
-            known = [
-                c for c in known if not self._says_nothing(c) and not self._told_twice(c, known)
-            ] or known
+            known = [c for c in known if not self._says_nothing(c)] or known
             known = [c for at, c in enumerate(known) if not self._refers_back(c, known[:at])]
+            known = self._announced(known)
         known = self._once_each(known)
         if self._asked_wish() is not None:
             known = [self._as_answer(command) for command in known or [UNCLEAR]]
@@ -227,14 +226,19 @@ class Utterance:
         ]
         return len(inside) == 1 and _THAT.search(inside[0]) is not None
 
-    def _told_twice(self, command: Command, others: Sequence[Command]) -> bool:
-        """ "A reminder for Friday, that I bring the parcel": a wish for something new without a
-        name, at the time of one that has a name."""
-        if not isinstance(command, Begin) or not (mine := self._named_at(command)) or mine[0]:
-            return False
-        each = [self._named_at(c) for c in others if isinstance(c, Begin) and c is not command
-                and c.wish == command.wish]  # fmt: skip
-        return any(one and one[0] and mine[1] in (one[1], "") for one in each)
+    def _announced(self, commands: list[Command]) -> list[Command]:
+        """ "The mass is at seven, I want a shout at six to get ready": a wish for something new
+        without a name is the only one of its kind that has one, and its time is the one meant."""
+        for bare in commands:
+            if not isinstance(bare, Begin) or (mine := self._named_at(bare)) is None or mine[0]:
+                continue
+            same = [c for c in commands if isinstance(c, Begin) and c.wish == bare.wish]
+            named = [c for c in same if (self._named_at(c) or ("",))[0]]
+            if len(named) == 1 and len(same) == 2 and named[0].said == bare.said:
+                slots = {**named[0].slots, **{n: w for n, w in bare.slots.items() if w == mine[1]}}
+                merged = replace(named[0], slots=slots)
+                return [merged if c is named[0] else c for c in commands if c is not bare]
+        return commands
 
     def _named_at(self, command: Begin) -> tuple[str, str] | None:
         """What of its title says something, and its time; None where nothing new is wanted."""

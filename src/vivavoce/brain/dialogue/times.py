@@ -101,6 +101,10 @@ def leans(words: str) -> bool:
     return any("relative" in one.says for one in reading.find(words))
 
 
+def says_hour(words: str) -> bool:
+    return any({"hour", "part"} & one.says for one in reading.find(words))
+
+
 def exactly(at: datetime, zone: str) -> str:
     """A moment in words that nothing has to be added to."""
     local = at.astimezone(ZoneInfo(zone))
@@ -114,7 +118,7 @@ def vague(words: str) -> bool:
 
 def _bare(words: str) -> bool:
     """ "An hour", and not in which direction."""
-    return bool(_AMOUNT.search(words)) and not _DIRECTED.search(words)
+    return bool(_AMOUNT.search(words)) and not _DIRECTED.search(words) and not repeats(words)
 
 
 def turned(words: str, said: str) -> str:

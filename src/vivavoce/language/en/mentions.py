@@ -21,7 +21,9 @@ _PLACE = (
     r"(?:leav|get|got|arriv|reach|com|go|pass|near|at\b|in\b|back|home|enter|walk|driv|visit)"
     r"|(?:when|on|before|after) (?:leaving|arriving|reaching|getting|passing|entering|my way)"
     r"|(?:near|close to|outside|by) (?:the|my|a|our)\b"
-    r"|(?:arriv\w+|leav\w+|back) (?:at|to|from|home|the|my|work|there)"
+    r"|(?:arriv\w+|leav\w+) (?:at|to|from|home|the|my|work|there)"
+    r"|(?:\b(?:am|are|be|get|getting|got|go|going|come|coming|once|when|way) |'m |'re )"
+    r"back (?:at|to|from|home|the|my|work|there)|^\W*back (?:at|home)"
     r"|get(?:ting)? (?:to|home|back|there)\b"
     r"|^\W*(?:at|from|in) (?:the|my|work|home|school)\b(?! (?:morning|afternoon|evening|same)))"
 )
@@ -31,7 +33,7 @@ _BEFORE_PLACE = (
 )
 _SAME_DAY = re.compile(
     r"(?i)\b(?:on )?(?:the|that) (?:(?:very )?(?:same )?day|same \w+day)(?: too| as well)?\b|"
-    r"\b(?:the|that) same (?P<part>morning|afternoon|evening|night)\b"
+    r"\b(?:that|(?:the|that) same) (?P<part>morning|afternoon|evening|night)\b"
 )
 _SAME = r"(?i)\bsame (?:time|hour|day)\w*\b|\bthe (?:day|week) (?:after|before)\b"
 _SOMEWHEN = r"(?i)\b(?:before|after|until|till|when|by|once|while|during)\b"
@@ -85,6 +87,11 @@ def one_thing(words: str) -> bool:
 def same_time(words: str) -> bool:
     """It takes its hour or its day from something else."""
     return re.search(_SAME, words) is not None
+
+
+def moved_to(words: str) -> str:
+    """ "From Tuesday to Thursday", of what is moved: only where it goes."""
+    return re.sub(r"(?i)\bfrom (?:the )?\w+days? (?=to (?:the )?\w+day)", "", words)
 
 
 def of_that(words: str) -> bool:
