@@ -428,7 +428,7 @@ def test_a_row_that_was_pointed_at_is_told_and_its_value_can_be_written_down(
     assert "Tomasz" not in told
     talk.says(
         "put that name in the todo, phone colon and then the name",
-        begin("note", what="phone colon and then the name", file="the todo"),
+        begin("note", what="put that name in the todo", file="the todo"),
     )
     assert folder.text("todo.md").endswith("- [ ] phone: Amira\n")
 

@@ -335,9 +335,11 @@ _LINE_ONLY = re.compile(
 )
 
 
-def dictated_part(words: str) -> str:
-    """What is to be written, where the order to write it was copied with it: "put it in my notes,
-    just a line, call Ada"."""
+def dictated_part(words: str, said: str = "") -> str:
+    """What is to be written, where the order to write it was copied with it, or even instead of it:
+    "put it in my notes, just a line, call Ada"."""
+    at = said.find(words) if _ORDERED.match(words) else -1
+    words = said[at:] if at >= 0 else words
     parts = re.split(r"\s*[,;:.]\s+", words.strip())
     if len(parts) < _TWO or not _ORDERED.match(parts[0]):
         return words

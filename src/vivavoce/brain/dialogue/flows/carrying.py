@@ -167,6 +167,8 @@ def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next
         only_new = known["what"] == known.get("to") and _IT_BECOMES.search(said) is not None
         if scene.name and (pointing or only_new):
             known["what"] = scene.name
+    if ":content}" in flow.makes.get("what", "") and "what" in known:
+        known["what"] = naming.dictated_part(str(known["what"]), said)
     if scene.value and flow.does == "act":
         own = [n for n in known if _is_words(flow, n)]
         known |= {n: naming.told_before(str(known[n]), scene.value) for n in own}
