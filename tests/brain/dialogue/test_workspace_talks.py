@@ -420,7 +420,7 @@ def test_a_row_that_was_pointed_at_is_told_and_its_value_can_be_written_down(
     talk: Talk, folder: Folder
 ) -> None:
     (folder.root / "rota.csv").write_text("week,person\nthis,Amira\nnext,Tomasz\n")
-    talk.points = lambda point: (1,)
+    talk.points = lambda point: (0,)
     told = talk.says(
         "who has the phone this week according to rota.csv", begin("read", file="rota.csv")
     )
@@ -428,7 +428,7 @@ def test_a_row_that_was_pointed_at_is_told_and_its_value_can_be_written_down(
     assert "Tomasz" not in told
     talk.says(
         "put that name in the todo, phone colon and then the name",
-        begin("note", what="phone colon and then the name", file="the todo"),
+        begin("note", what="put that name in the todo", file="the todo"),
     )
     assert folder.text("todo.md").endswith("- [ ] phone: Amira\n")
 
@@ -598,7 +598,7 @@ def test_a_question_that_goes_on_is_read_with_the_one_before(talk: Talk, folder:
 
     def reader(point: Point) -> list[int]:
         asked.append(point.question)
-        return [2]
+        return [1]
 
     talk.points = reader
     talk.says("where is Maud based according to team.csv", begin("read", file="team.csv"))

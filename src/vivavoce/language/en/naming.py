@@ -335,9 +335,11 @@ _LINE_ONLY = re.compile(
 )
 
 
-def dictated_part(words: str) -> str:
-    """What is to be written, where the order to write it was copied with it: "put it in my notes,
-    just a line, call Ada"."""
+def dictated_part(words: str, said: str = "") -> str:
+    """What is to be written, where the order to write it was copied with it, or even instead of it:
+    "put it in my notes, just a line, call Ada"."""
+    at = said.find(words) if _ORDERED.match(words) else -1
+    words = said[at:] if at >= 0 else words
     parts = re.split(r"\s*[,;:.]\s+", words.strip())
     if len(parts) < _TWO or not _ORDERED.match(parts[0]):
         return words
@@ -585,9 +587,11 @@ def literal(text: str) -> str:
         and words[0].lower() in ("true", "false", "on", "off", "yes", "no")
     ):
         return words[0].lower()
-    return dictated(said)
+    return _again(words) or dictated(said)
 
 
+_MOST_SAID = 10
+"""Words of a number that is said twice."""
 _NOUGHT = re.compile(r"(?i)\b(?:nought|naught)\b")
 _POINT = re.compile(r"(?i)\s+(?:point|dot)\s+|(?<=\d)\.(?=\d)")
 _FIGURES = frozenset(CARDINALS) | _set(
@@ -610,6 +614,17 @@ def _said_twice(said: str) -> str:
     values = {literal(part) for part in parts}
     value = values.pop()
     return value if not values and re.fullmatch(r"-?[\d.]+", value) else ""
+
+
+def _again(words: Sequence[str]) -> str:
+    """The same, where no pause between the two was written down."""
+    if not _TWO < len(words) <= _MOST_SAID or not figures_only(" ".join(words)):
+        return ""
+    for at in range(1, len(words)):
+        first = literal(" ".join(words[:at]))
+        if re.fullmatch(r"\d{2,}", first) and first == literal(" ".join(words[at:])):
+            return first
+    return ""
 
 
 def _dotted(said: str) -> str:
@@ -995,7 +1010,9 @@ def chosen(text: str, files: Iterable[str], *, folders: bool = False) -> Choice:
     best = max((rate for rate, _ in rated), default=0.0)
     plain = [word for word in spoken if word not in _VAGUE]
     if best < _ENOUGH and plain and len(plain) < len(spoken):
-        return chosen(" ".join(plain), there)
+        again = chosen(" ".join(plain), there)
+        if again.fits:
+            return again
     if best < _ENOUGH:
         # "the standup notes" may well be the notes.
         headed = (
@@ -1078,7 +1095,7 @@ def _spoken(said: str) -> list[str]:
     return words
 
 
-_VAGUE = _set("list table sheet spreadsheet data sheet records info stuff")
+_VAGUE = _set("list table sheet spreadsheet data sheet records info stuff notes note")
 """Said of what is in a file rather than for its name."""
 _FILE_WORDS = _set(
     "file files folder directory dir script module document doc page thing contents content top "

@@ -168,6 +168,8 @@ def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next
         only_new = known["what"] == known.get("to") and _IT_BECOMES.search(said) is not None
         if scene.name and (pointing or only_new):
             known["what"] = scene.name
+    if ":content}" in flow.makes.get("what", "") and "what" in known:
+        known["what"] = naming.dictated_part(str(known["what"]), said)
     if scene.value and flow.does == "act":
         known |= {name: naming.told_before(str(known[name]), scene.value) for name in spoken}
     written = {f"{name}_written": naming.literal(str(known[name])) for name in spoken}

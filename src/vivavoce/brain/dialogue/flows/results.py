@@ -85,12 +85,15 @@ def overlap(said: str, lines: Sequence[Match]) -> list[float]:
 
 
 _MOST_LINES, _MOST_LETTERS = 120, 6000
+_COLUMNS = re.compile(r"(?i)\b(?:columns?|headers?|headings?|fields?)\b")
 
 
 def evidence(text: str, path: str, said: str) -> tuple[Match, ...]:
     """The lines of a file that may answer: all of a short one, else those that have a word of what
     was asked, with the heads of a table or a section that they lie in."""
     every = [Match(path, at, line) for at, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if path.endswith((".csv", ".tsv")) and not _COLUMNS.search(said):
+        every = every[1:] or every  # the names of its columns answer nothing
     if len(every) <= _MOST_LINES and sum(len(one.text) for one in every) <= _MOST_LETTERS:
         return tuple(every)
     rates = overlap(said, every)
