@@ -56,6 +56,8 @@ def _default(field: FieldInfo) -> str:
     if isinstance(extra, dict) and "shown" in extra:
         return str(extra["shown"])
     value = field.default
+    if isinstance(value, tuple) and value:
+        value = ",".join(map(str, value))
     if value is None or value == ():
         return ""
     if isinstance(value, bool):

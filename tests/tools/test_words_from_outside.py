@@ -630,7 +630,7 @@ async def test_a_led_talk_is_asked_about_what_runs_and_about_nothing_else(tmp_pa
         assert not (talk.root / "hello.txt").exists()
         await led.say("look up spring flowers", Begin("search", {"what": "spring flowers"}))
         await led.say("let somebody add logging", Begin("delegate", {"what": "add logging"}))
-        assert talk.delegation.handed == ["add logging"]
+        assert talk.delegation.handed == ["let somebody add logging"]
         assert talk.user.asked == []
         talk.user.granted = True
         await led.say("run the tests", Begin("test", {}))
