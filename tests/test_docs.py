@@ -254,3 +254,13 @@ def _served(folder: Path) -> httpx.AsyncClient:
     given: dict[str, Any] = {"data_dir": folder, "auth": "off", "_env_file": None}
     app = build_app(assemble(Settings(**given), store=MemoryStore()))
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1")
+
+
+def test_each_line_of_the_threat_model_names_tests_that_are_there() -> None:
+    text = section(ROOT / "docs" / "security.md", "Who may attack, and what holds")
+    rows = [line for line in text.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) > 10
+    for row in rows:
+        named = re.findall(r"`(tests/[\w/]+\.py)`", row)
+        assert named, f"no test: {row}"
+        assert all("def test_" in (ROOT / path).read_text() for path in named), row
