@@ -236,3 +236,29 @@ def test_how_often_is_not_how_far_something_is_moved() -> None:
     said = "the parkrun is after getting too late, make it eight in the morning, every week like"
     talk.says(said, move(task="the parkrun", to="every week"))
     assert "8 AM" in talk.there["Parkrun"]
+
+
+def test_a_time_alone_names_nothing_to_be_moved() -> None:
+    later = thing("later", "Dog vaccination", "December 1 at 4 pm")
+    talk = Talk(later)
+    first, second = "Two weeks from today", "Book the van in at half past two"
+    talk.says(
+        f"{first}. {second}.",
+        of(first, move(task="Two weeks from today")),
+        of(second, remind(what="Book the van in", when="half past two")),
+    )
+    assert talk.did == ["add_task"]
+    told = talk.says("tomorrow, please", move(task="tomorrow"))
+    assert talk.did == []
+    assert "?" in told
+
+
+def test_what_has_been_is_no_wish() -> None:
+    talk = Talk()
+    first, second = "remind me on Friday at eight to fetch the roses", "Last year I forgot"
+    talk.says(
+        f"{first}. {second}.",
+        of(first, remind(what="fetch the roses", when="Friday at eight")),
+        of(second, remind(what="Last year I forgot")),
+    )
+    assert list(talk.there) == ["Fetch the roses"]

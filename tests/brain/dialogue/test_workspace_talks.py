@@ -620,3 +620,13 @@ def test_what_no_line_says_in_full_is_counted_by_the_word_that_it_has(
         begin("count", what="bugs are still open", where="bugs.txt"),
     )
     assert told.startswith("2 lines have open")
+
+
+def test_nothing_is_added_to_a_program_by_the_way(talk: Talk, folder: Folder) -> None:
+    (folder.root / "report.py").write_text("print('Open: 13')\n")
+    talk.says(
+        "run the report script and give me the open amount, I have the bank on the line",
+        begin("run", what="the report script", file="the report script"),
+        begin("note", what="the open amount, I have the bank on the line"),
+    )
+    assert folder.text("report.py") == "print('Open: 13')\n"

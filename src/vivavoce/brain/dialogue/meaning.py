@@ -26,6 +26,8 @@ from vivavoce.language.en.wishes import clauses_of
 from vivavoce.wire.hints import Flow, Hint, Slot
 
 UNCLEAR = Plain("unclear")
+_SMALL = 4
+"""Letters of small words around a time."""
 _TWO = 2
 _THAT = re.compile(
     r"(?i)\b(?:put|get|set|sort|fix|make|do|change|correct|update) (?:it|that|this)\b"
@@ -108,8 +110,10 @@ class Utterance:
                 known.append(seen)
         if len(known) > 1:
             known = [c for c in known if not self._says_nothing(c)] or known
+            known = [c for c in known if not self._is_past(c)] or known
             known = [c for at, c in enumerate(known) if not self._refers_back(c, known[:at])]
             known = self._announced(known)
+        known = self._by_more_than_time(known)
         known = self._once_each(known)
         if self._asked_wish() is not None:
             known = [self._as_answer(command) for command in known or [UNCLEAR]]
@@ -251,6 +255,36 @@ class Utterance:
         kinds = {self._slot(tool, name).kind: words for name, words in given.items()}
         title = titles.stripped(titles.untimed(kinds.get("words", ""), None))
         return (title if titles.says_something(title) else ""), kinds.get("time", "")
+
+    def _is_past(self, command: Command) -> bool:
+        """ "Last year I forgot": nobody wishes for what has been."""
+        tool = self._tool(command.wish) if isinstance(command, Begin) else None
+        if not isinstance(command, Begin) or tool is None or not makes(self.world.hints[tool]):
+            return False
+        return utterances.is_past(" ".join(command.slots.values()))
+
+    def _by_more_than_time(self, commands: list[Command]) -> list[Command]:
+        """ "Two weeks from today. Book the van in": a time alone names nothing that could be moved,
+        though something may stand at it. Where nothing else is wanted, it is asked which."""
+        kept = [c for c in commands if not (isinstance(c, Begin) and self._by_time_alone(c))]
+        if kept or not commands:
+            return kept
+        first = commands[0]
+        assert isinstance(first, Begin)
+        about, _ = self._change(first.wish) or ("", "")
+        rest = {name: words for name, words in first.slots.items() if name != about}
+        return [replace(first, slots=rest)]
+
+    def _by_time_alone(self, command: Begin) -> bool:
+        if (slots := self._change(command.wish)) is None:
+            return False
+        words = command.slots.get(slots[0], "").strip()
+        of_times = sum(m.end - m.start for m in times.find(words))
+        # "The nine" and "that three o'clock" are names, "nine" is none.
+        named_so = words.casefold().split()[:1] in (["the"], ["my"], ["our"], ["that"], ["this"])
+        others = named_so or "one" in words.casefold().split() or means_all(words)
+        spoken_of = named(words, list(self.state.things.values()), loose=True)
+        return 0 < of_times >= len(words) - _SMALL and not others and not spoken_of
 
     def _of_times(self, words: str) -> int:
         """How many letters of them are of times."""

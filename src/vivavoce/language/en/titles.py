@@ -45,7 +45,7 @@ _FEWEST = 3
 _EMPTY = frozenset(
     lexicon.listed(
         "make that this it them so a an the one goal reminder actual real my please put down as "
-        "fine well okay ok thing something for me to do be is and of add set up new note "
+        "fine well okay ok thing something for me to do be is and of add set up new note save task "
         "start starts begin begins happens remembering reminding shout nudge ping poke prod"
     )
 )

@@ -433,3 +433,14 @@ def _said_again(before: str, right: str) -> tuple[int, int] | None:
     first = right.split(maxsplit=1)[0].casefold()
     again = [start for start, end in words if before[start:end].casefold() == first]
     return (again[-1], len(before)) if again else None
+
+
+_PAST = re.compile(
+    r"(?i)\b(?:yesterday|(?:last|the other) (?:night|time|week|weekend|month|year|spring|summer|"
+    r"autumn|winter|day|\w+day)|\w+ (?:days?|weeks?|months?|years?) ago)\b"
+)
+
+
+def is_past(words: str) -> bool:
+    """It tells of what has been."""
+    return _PAST.search(words) is not None

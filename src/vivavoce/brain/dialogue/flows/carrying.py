@@ -25,6 +25,7 @@ from vivavoce.brain.dialogue.flows.arguments import Missing, made
 from vivavoce.brain.dialogue.flows.readings import POINTED, READINGS, answered
 from vivavoce.brain.dialogue.flows.results import (
     Match,
+    is_prose,
     joined,
     left_out,
     names_in,
@@ -493,6 +494,8 @@ def _mentioned(flow: Flow, name: str, running: Running) -> Running | Next | End:
     points = _POINTS_BACK.search(said)
     if not path and ((anywhere and points) or flow.slots[name].of == "last"):
         path = scene.file
+    if path and flow.slots[name].of == "new" and not (is_prose(path) or path.endswith(TABLES)):
+        path = ""  # nobody adds a line to a program by the way: "run the report and tell me …"
     if path:
         soft = replace(running, soft=(*running.soft, f"{name}_path"))
         return _with(soft, {f"{name}_path": path})
