@@ -399,8 +399,6 @@ def _token_list(args: argparse.Namespace) -> int:
 
 
 def _token_revoke(args: argparse.Namespace) -> int:
-    from dataclasses import replace
-
     from vivavoce.wire.records.talk import Put, utc_now
 
     async def revoke(store: SqlStore) -> None:
@@ -430,23 +428,16 @@ def _print_table(rows: Sequence[Sequence[str]], right: int | None = None) -> Non
 def _grants(args: argparse.Namespace, revoke: str | None = None) -> list[Approval]:
     """Those of one user; with `revoke`, that one is taken back."""
     from vivavoce.runtime.journal.log import audited
-    from vivavoce.store import open_store
     from vivavoce.wire.records.talk import Audited, Put, utc_now
 
-    store = open_store(_settings(args).database_url)
+    async def read(store: SqlStore) -> list[Approval]:
+        found = await store.standing_approvals(user_id=args.user)
+        chosen = [one for one in found if one.id == revoke]
+        taken = [Put(replace(one, revoked_at=utc_now())) for one in chosen]
+        await store.commit([*taken, *map(Audited, audited(taken, utc_now()))])
+        return found if revoke is None else chosen
 
-    async def read() -> list[Approval]:
-        await store.open()
-        try:
-            found = await store.standing_approvals(user_id=args.user)
-            chosen = [one for one in found if one.id == revoke]
-            taken = [Put(replace(one, revoked_at=utc_now())) for one in chosen]
-            await store.commit([*taken, *map(Audited, audited(taken, utc_now()))])
-            return found if revoke is None else chosen
-        finally:
-            await store.close()
-
-    return asyncio.run(read())
+    return _with_store(_settings(args), read)
 
 
 def _grants_list(args: argparse.Namespace) -> int:
@@ -465,24 +456,17 @@ def _grants_revoke(args: argparse.Namespace) -> int:
 
 
 def _audit(args: argparse.Namespace) -> int:
-    from vivavoce.store import open_store
     from vivavoce.wire.records.talk import iso
     from vivavoce.wire.records.work import AuditLine, first_break
 
-    store = open_store(_settings(args).database_url)
+    async def read(store: SqlStore) -> list[AuditLine]:
+        found: list[AuditLine] = []
+        user = None if args.verify else args.user
+        while page := await store.audit(after=found[-1].position if found else 0, user_id=user):
+            found += page
+        return found
 
-    async def read() -> list[AuditLine]:
-        await store.open()
-        try:
-            found: list[AuditLine] = []
-            user = None if args.verify else args.user
-            while page := await store.audit(after=found[-1].position if found else 0, user_id=user):
-                found += page
-            return found
-        finally:
-            await store.close()
-
-    lines = asyncio.run(read())
+    lines = _with_store(_settings(args), read)
     if args.verify:
         if (at := first_break(lines)) is not None:
             raise Complaint(f"line {at} does not follow from the one before: the trail was changed")
