@@ -7,6 +7,7 @@ reads and parses, the way the SDK's documentation shows it.
 
 from __future__ import annotations
 
+import gc
 import statistics
 import tempfile
 import time
@@ -19,6 +20,7 @@ from openai import AsyncOpenAI
 from bench import size
 from bench.material.feed import EVENTS, feeding
 from vivavoce.app.lifecycle import running
+from vivavoce.app.listen import collect_rarely
 from vivavoce.app.server import assemble
 from vivavoce.app.settings import load_settings
 from vivavoce.runtime.sessions.options import Options
@@ -55,11 +57,15 @@ async def _ours(url: str) -> tuple[float, float]:
             live = here.voice.maker.assemble(session, talk, setup)
             await here.provider.check()
             here.registry.start(live)
+            usual = gc.get_threshold()
+            collect_rarely()  # as `serve` does when it listens
             wall, cpu = time.perf_counter(), time.process_time()
             await live.post(CallPlaced("rtc_bench"))
             await live.over()
             spent = time.perf_counter() - wall, time.process_time() - cpu
             stored = await here.store.entries(talk.id, user_id="local")
+            gc.unfreeze()
+            gc.set_threshold(*usual)
             assert len(stored) >= 2 * (EVENTS // 50), len(stored)
             return spent
 

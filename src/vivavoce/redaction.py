@@ -84,8 +84,9 @@ def marked(what: str) -> str:
 def _in_order() -> tuple[tuple[re.Pattern[str], str | Change, tuple[str, ...]], ...]:
     """Each with what must be somewhere in small letters for it to be there: most text has none of
     it, and looking for plain words is a hundred times as quick."""
-    keys = "sk-|sk_|pk_|rk_|whsec_|gh|glpat|akia|asia|abia|acca|aiza|ya29|xox|xapp|hf_|gsk_|npm_|"
-    keys += "xai-|dapi|shp|dop_v1|lin_api|r8_|pplx|nvapi|tvly|pypi-|sg.|:aa"
+    keys = "sk-|sk_|pk_|rk_|whsec_|gho_|ghp_|ghs_|ghu_|ghr_|github_pat_|glpat|akia|asia|abia|acca|"
+    keys += "aiza|ya29|xox|xapp|hf_|hf-|gsk_|gsk-|npm_|npm-|xai_|xai-|dapi|shpat|shpss|dop_v1|"
+    keys += "lin_api|r8_|r8-|pplx|nvapi|tvly|pypi-|sg.|:aa"
     names = "password|passwd|pwd|passphrase|secret|key|token|sig"
     return (
         (_PRIVATE_KEY, marked("private key"), ("-----begin",)),
@@ -101,12 +102,16 @@ def _in_order() -> tuple[tuple[re.Pattern[str], str | Change, tuple[str, ...]], 
 def suspicious(text: str) -> bool:
     """Whether it is worth a closer look, encoded or not."""
     low = text.lower()
-    found = any(word in low for _, _, words in _LOOKED_FOR for word in words)
-    return found or _DIGITS.search(text) is not None
+    for word in _WORDS:  # on the way of every event: `any` of a generator takes twice as long
+        if word in low:
+            return True
+    return _DIGITS.search(text) is not None
 
 
 def redact(text: str) -> str:
     """The text with every secret in it replaced by a mark that says what it was."""
+    if not suspicious(text):
+        return text
     low = text.lower()
     for pattern, instead, words in _LOOKED_FOR:
         if any(word in low for word in words):
@@ -167,5 +172,7 @@ def _luhn(digits: str) -> bool:
     return (sum(numbers[::2]) + sum(doubled)) % 10 == 0
 
 
-_DIGITS = re.compile(r"\d{4}[ \-]?\d{4}")
+_DIGITS = re.compile(r"\d{4}(?:[ \-]\d{4}|\d{10})")
+"""Every card has it; a date without hyphens, which is in every id of a session, has not."""
 _LOOKED_FOR = _in_order()
+_WORDS = tuple(word for _, _, words in _LOOKED_FOR for word in words)

@@ -45,6 +45,14 @@ log = logging.getLogger(__name__)
 MAX_FRAME = 64 * 1024 * 1024
 
 
+def collect_rarely() -> None:
+    """What was made until now stays: the collector need not look at it ever again. What comes is
+    mostly freed by itself: it looks after some thousands of new objects, not after hundreds."""
+    gc.freeze()
+    gc.set_threshold(5_000, 20, 20)
+    gc.enable()
+
+
 class Listener(uvicorn.Server):
     """An open event stream keeps uvicorn from stopping: sessions and streams end before it."""
 
@@ -62,9 +70,7 @@ class Listener(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._here.listening.set()
-        # What was made until now stays: the collector need not look at it ever again.
-        gc.freeze()
-        gc.enable()
+        collect_rarely()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await stop(self._here)

@@ -327,6 +327,8 @@ _TOKEN = rf"(?:{'|'.join((*_SAID, *_TENTHS, *_TIMES))}|\d{{1,6}})"
 _DICTATED = re.compile(
     rf"(?i)(?<![\w.\-+/#@]){_TOKEN}(?:(?:[\s,\-]|\.\s){{1,3}}{_TOKEN}){{3,}}(?![\w/@])"
 )
+# Three of those in a row: every dictated number has it, little else has, and it is soon looked for.
+_RUN = re.compile(rf"[\s,\-]{_TOKEN}(?:(?:[\s,\-]|\.\s){{1,3}}{_TOKEN}){{2}}")
 _DICTATION = 4_000
 """Characters; longer texts are no speech."""
 _PRINTED = ((4, 4, 4, 4), (4, 4, 4, 4, 3), (4, 6, 5), (4, 6, 4))
@@ -340,7 +342,7 @@ def redact_said(text: str) -> str:
 def redact_encoded(text: str) -> str:
     """The same for JSON that is encoded already, where an escape could hide where a secret begins.
     What has none stays as it is, to the letter."""
-    if not suspicious(text) and (len(text) > _DICTATION or _DICTATED.search(text) is None):
+    if not suspicious(text) and not _is_dictation(text):
         return text
     try:
         value = json.loads(text)
@@ -353,11 +355,16 @@ def redact_encoded(text: str) -> str:
 def redact_dictated(text: str) -> str:
     """Card numbers as they are dictated: in words, "four double one one", or with pauses,
     "4111, 1111, 1111, 1111". Those in one piece are `redact`'s."""
-    if len(text) > _DICTATION:
+    if not _is_dictation(text):
         return text
     return _DICTATED.sub(
         lambda found: marked("card number") if is_card(_dictated(found[0])) else found[0], text
     )
+
+
+def _is_dictation(text: str) -> bool:
+    """Whether numbers may be dictated in it."""
+    return len(text) <= _DICTATION and _RUN.search(text.casefold()) is not None
 
 
 def _dictated(said: str) -> str:

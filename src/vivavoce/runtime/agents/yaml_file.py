@@ -7,6 +7,7 @@ what would be right and what is. What the keys mean is for others to say.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -19,6 +20,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 MAX_BYTES = 1024 * 1024
 MAX_NODES = 100_000
 """Values in a file, an alias counted as all it stands for: a few lines can mean billions."""
+MAX_DEPTH = 2_000
+"""Levels; the quick parser has no limit of its own, and falls over with the whole process."""
 Place = tuple[str | int, ...]
 UNTOLD = "untold"
 """The type of an error whose value is not shown: it may be a secret."""
@@ -39,8 +42,7 @@ class YamlFile:
         self.path = path
         text = read_text(path)
         try:
-            loader = yaml.SafeLoader(text)
-            self._root: yaml.Node | None = loader.get_single_node()
+            loader, self._root = _composed(text)
             if self._root is not None and _weight(self._root, {}) > MAX_NODES:
                 raise FileProblems([f"{path}:1: there is too much in this file"])
             self.value: Any = self._root and loader.construct_document(self._root)
@@ -68,6 +70,23 @@ class YamlFile:
                 break
             node, line = step
         return line
+
+
+def _composed(text: str) -> tuple[Any, yaml.Node | None]:
+    """What is written, by the quick parser; what that refuses, by the one that tells why."""
+    quick = getattr(yaml, "CSafeLoader", None)  # not in every build of PyYAML
+    if quick is not None and _deepest(text) <= MAX_DEPTH:
+        with contextlib.suppress(yaml.YAMLError):
+            loader = quick(text)
+            return loader, loader.get_single_node()
+    loader = yaml.SafeLoader(text)
+    return loader, loader.get_single_node()
+
+
+def _deepest(text: str) -> int:
+    """No part of it is nested deeper than this: each level has a bracket, or stands further in."""
+    margins = (len(line) - len(line.lstrip(" -?:")) for line in text.splitlines())
+    return text.count("[") + text.count("{") + max(margins, default=0)
 
 
 def read_text(path: Path) -> str:
