@@ -25,6 +25,7 @@ class Deep(Point):
 
 class Named(Record):
     given: str
+    own: bool = False
     other: str = "no"
     told: str = field(default="", repr=False)
 
@@ -78,8 +79,8 @@ def test_values_are_equal_by_class_and_fields() -> None:
 
 
 def test_what_is_not_to_be_shown_is_not() -> None:
-    assert repr(Named(given="a", told="secret")) == "Named(given='a', other='no')"
-    assert [f.name for f in fields(Named)] == ["given", "other", "told"]
+    assert repr(Named(given="a", told="secret")) == "Named(given='a', own=False, other='no')"
+    assert [f.name for f in fields(Named)] == ["given", "own", "other", "told"]
 
 
 def test_a_value_is_checked_after_it_is_made() -> None:

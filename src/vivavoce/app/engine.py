@@ -33,6 +33,7 @@ from vivavoce.language.en.answers import BACKCHANNEL
 from vivavoce.models import gguf, hub
 from vivavoce.models.store import ModelProgress, ModelStore, OnProgress
 from vivavoce.models.terminal import Terminal
+from vivavoce.runtime.agents.agent import readers
 from vivavoce.runtime.calls.shaping import MODEL_LIMIT
 from vivavoce.server.gate.auth import is_loopback
 from vivavoce.wire.brain import Ask, Brain, Keeping, Tool
@@ -419,6 +420,7 @@ async def _brain(
         name=settings.brain if settings.brain in BRAINS else file.stem,
         live_slots=LIVE_SLOTS,
         likeness=store.folder / LIKENESS,
+        readers=readers(settings.agents_dir),
         context=context,
         device=settings.device,
     )

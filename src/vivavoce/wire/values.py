@@ -48,10 +48,10 @@ def _init(cls: type[Any]) -> Any:
     known: dict[str, Any] = {}
     taken: list[str] = []
     named: list[str] = []
-    lines = ["own = self.__dict__"]
+    lines = ["_fields_ = self.__dict__"]
     for field in fields(cls):
         given, value = _parameter(field, known)
-        lines.append(f"own[{field.name!r}] = {value}")
+        lines.append(f"_fields_[{field.name!r}] = {value}")
         if given:
             (named if field.kw_only else taken).append(given)
     if hasattr(cls, "__post_init__"):
@@ -80,9 +80,10 @@ def _parameter(field: Field[Any], known: dict[str, Any]) -> tuple[str, str]:
 
 
 def _made(cls: type[Any], *, kw_only: bool) -> None:
-    if cls.__doc__ is None:  # else its signature is worked out, to be told in its place
-        cls.__doc__ = cls.__name__
+    told = cls.__doc__
+    cls.__doc__ = told or cls.__name__  # else its signature is worked out, to be told in its place
     dataclass(init=False, eq=False, repr=False, kw_only=kw_only)(cls)
+    cls.__doc__ = told
     if "__init__" not in cls.__dict__:
         cls.__init__ = _first
 

@@ -28,9 +28,10 @@ from vivavoce.brain.dialogue.prompting import POINTING
 from vivavoce.brain.dialogue.wording import claims
 from vivavoce.brain.llama.grammar import MARK, PLAIN_WORDS, Reading, grammar, offered
 from vivavoce.brain.llama.leading import Free, Leading, Write, Writing
-from vivavoce.brain.llama.likeness import Likeness
+from vivavoce.brain.llama.likeness import TOKENIZER, Likeness
 from vivavoce.brain.llama.markup import CHATML, END, START, Markup, learned
 from vivavoce.brain.llama.prompt import clipped, is_chat, prompt, shortened
+from vivavoce.brain.llama.reading import Reader
 from vivavoce.brain.llama.server import Connection, Heard
 from vivavoce.brain.llama.slots import Place, Seats, Shelf, Warming
 from vivavoce.errors import BrainError
@@ -94,10 +95,12 @@ class LlamaBrain:
         context: int = CONTEXT,
         threads: int = 0,
         likeness: Path | None = None,
+        readers: Sequence[Path] = (),
         led: bool = True,
         device: str = "cpu",
     ) -> None:
-        """`likeness` is the folder of the embedding model. `led`: it is not trusted to hold the
+        """`likeness` is the folder of the embedding model, `readers` are those of models that know
+        an agent's wishes. `led`: it is not trusted to hold the
         thread of a talk by itself, where the tools say how that is done."""
         self._name = name
         self._model, self._cache = model, cache
@@ -114,7 +117,8 @@ class LlamaBrain:
         self._child: Child | None = None
         self._seats = Seats(live_slots, self._shelf())
         self._near = None if likeness is None else Likeness(likeness, cache)
-        self._leading = Leading(self, self._near) if led else None
+        known = [Reader(one, likeness / TOKENIZER) for one in readers] if likeness else []
+        self._leading = Leading(self, self._near, known) if led else None
 
     @property
     def name(self) -> str:

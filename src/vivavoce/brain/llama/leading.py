@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import secrets
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from datetime import datetime
 from typing import Any, Protocol
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from vivavoce.brain.dialogue import prompting
+from vivavoce.brain.dialogue import marked, prompting
 from vivavoce.brain.dialogue.commands import Begin, Command, Plain
 from vivavoce.brain.dialogue.flows.carrying import Point
 from vivavoce.brain.dialogue.following import awaited, follow
@@ -31,6 +32,7 @@ from vivavoce.brain.dialogue.prompting import Likely
 from vivavoce.brain.dialogue.state import Do, Say, State, Step, View, World, changers, makers
 from vivavoce.brain.dialogue.state import world as world_of
 from vivavoce.brain.llama.likeness import Likeness
+from vivavoce.brain.llama.reading import Reader
 from vivavoce.brain.llama.server import Heard
 from vivavoce.language.en.sayings import SAYINGS
 from vivavoce.language.en.utterances import asks, questions, repaired
@@ -49,6 +51,8 @@ from vivavoce.wire.brain import (
 from vivavoce.wire.hints import KEY, Flow
 from vivavoce.wire.values import Value
 
+log = logging.getLogger(__name__)
+
 _LINE = 96
 """Tokens of one line of commands."""
 _POINTED = 16
@@ -57,6 +61,10 @@ _SHORT = 6
 """Words; so few hold no second wish after a plain answer."""
 _MOST_KNOWN, _MOST_TALKS = 256, 64
 _FREE_TURNS, _FREE_CHARS = 6, 700
+_THINGS = 12
+"""Of the user's things, that a reader sees."""
+_SURE = 0.0
+"""Where a reader is less certain than this, the language model is asked."""
 _MORE = 2
 """Orders of one utterance that are asked about once more, where the model passed over them."""
 _MARKS = {"system": prompting.SYSTEM, "user": prompting.USER, "assistant": prompting.ASSISTANT}
@@ -109,10 +117,11 @@ class Leading:
         self,
         model: Model,
         likeness: Likeness | None = None,
+        readers: Sequence[Reader] = (),
         *,
         now: Callable[[ZoneInfo], datetime] = datetime.now,
     ) -> None:
-        self._model, self._likeness = model, likeness
+        self._model, self._likeness, self._readers = model, likeness, readers
         self._now = now
         """How this model's messages look, once it is known."""
         self._known: OrderedDict[str, dict[tuple[str, str], tuple[Command, ...]]] = OrderedDict()
@@ -221,17 +230,38 @@ class Leading:
         while len(self._known) > _MOST_TALKS:
             gone, _ = self._known.popitem(last=False)
             self._choices.pop(gone, None)
-        key, said = (_told_before(ask, len(ask.turns) - 1), said), repaired(said)
+        key = (_told_before(ask, len(ask.turns) - 1), said)
         if (found := known.get(key)) is not None:
             return found, Heard("")
         if not prompting.clean(said):
             return (Plain("unclear"),), Heard("")
-        seen = prompting.narrowed(view(state, world), said, list(world.hints.values()))
-        made, cost = await self._translated(ask.live, seen, world, said)
+        made, cost = await self._marked(view(state, world), world, said), Heard("")
+        if not made:
+            said = repaired(said)
+            seen = prompting.narrowed(view(state, world), said, list(world.hints.values()))
+            made, cost = await self._translated(ask.live, seen, world, said)
         while len(known) >= _MOST_KNOWN:
             known.pop(next(iter(known)))
         known[key] = made
         return made, cost
+
+    async def _marked(self, seen: View, world: World, said: str) -> tuple[Command, ...]:
+        """What a reader for these wishes makes of it; nothing where there is none, or where it is
+        not sure."""
+        reader = next((one for one in self._readers if one.knows(seen.wishes)), None)
+        if reader is None:
+            return ()
+        things = [prompting.shown_thing(thing, world.now) for thing in seen.things[:_THINGS]]
+        read = await reader.read(prompting.clean(said), seen.told, things)
+        log.debug("read", extra={"private": {"said": said, "wishes": read.wishes}})
+        if read.sure < _SURE:
+            return ()
+        kinds = {
+            slot.name or name: slot.kind
+            for hint in world.hints.values()
+            for name, slot in hint.slots.items()
+        }
+        return marked.commands(read.wishes, seen.answers, kinds)
 
     async def _translated(
         self, live: str, seen: View, world: World, said: str

@@ -205,6 +205,12 @@ def list_agents(agents_dir: Path | None = None) -> list[str]:
     return list(found)
 
 
+def readers(agents_dir: Path | None = None) -> list[Path]:
+    """The folders of what was trained for an agent's wishes."""
+    roots = agent_roots(agents_dir)
+    return [file.parent for root in roots for file in sorted(root.glob("*/reader/model.onnx"))]
+
+
 def find_agent(name_or_path: str | Path, agents_dir: Path | None = None) -> Path:
     """The folder of an agent: a path as it is, a name in the usual places."""
     given = Path(name_or_path)

@@ -1,0 +1,100 @@
+"""A reader: a small model, trained for the wishes of one agent, that marks what was wished for.
+
+Where there is one for all the wishes of a talk, the language model need not translate: this takes
+some ten milliseconds. It is in the agent's folder (`reader/model.onnx`, `reader/labels.json`);
+`training/` makes it. Its words are cut into pieces as the embedding model's are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import threading
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vivavoce.brain.dialogue import marked
+from vivavoce.wire.values import Value
+
+log = logging.getLogger(__name__)
+
+_CLS, _SEP = 101, 102
+_MOST_TOLD, _MOST_THINGS, _MOST_SAID = 48, 120, 160
+"""Pieces."""
+
+
+class Read(Value):
+    wishes: tuple[marked.Wish, ...]
+    sure: float
+    """How likely it is at the place where it is least certain what is wished for."""
+
+
+class Reader:
+    def __init__(self, folder: Path, tokenizer: Path) -> None:
+        self._folder, self._tokenizer = folder, tokenizer
+        self._lock = threading.Lock()
+        self._loaded: tuple[Any, Any] | None = None
+        labels = json.loads((folder / "labels.json").read_text(encoding="utf-8"))
+        self._kinds: tuple[str, ...] = _both(labels["kinds"])
+        self._slots: tuple[str, ...] = _both(labels["slots"])
+        self._wishes = frozenset(labels["kinds"]) - {marked.SET, *marked.PLAIN}
+
+    def knows(self, wishes: Collection[str]) -> bool:
+        return bool(wishes) and self._wishes.issuperset(wishes) and self._tokenizer.is_file()
+
+    async def read(self, said: str, told: str, things: Sequence[str]) -> Read:
+        """`told`: what the assistant said last; `things`: what the user has, as they are shown."""
+        return await asyncio.to_thread(self._read, said, told, things)
+
+    def _read(self, said: str, told: str, things: Sequence[str]) -> Read:
+        with self._lock:
+            session, tokenizer = self._model()
+            before = [_CLS, *_pieces(tokenizer, told, _MOST_TOLD), _SEP]
+            before += [*_pieces(tokenizer, " ; ".join(things), _MOST_THINGS), _SEP]
+            text = tokenizer.encode(said, add_special_tokens=False)
+            own, places = text.ids[:_MOST_SAID], text.offsets[:_MOST_SAID]
+            ids = np.array([[*before, *own, _SEP]], dtype=np.int64)
+            types = np.array([[0] * len(before) + [1] * (len(own) + 1)], dtype=np.int64)
+            given = {"ids": ids, "types": types, "mask": np.ones_like(ids)}
+            made = session.run(["kinds", "slots"], given)
+        where = slice(len(before), len(before) + len(own))
+        kinds, slots = (_likely(scores[0, where]) for scores in made)
+        stretches = marked.best(kinds, self._kinds)
+        found = marked.wishes(said, places, stretches, marked.best(slots, self._slots))
+        return Read(tuple(found), float(np.exp(kinds.max(axis=1).min(initial=0.0))))
+
+    def _model(self) -> tuple[Any, Any]:
+        if self._loaded is None:
+            import onnxruntime as ort
+            from tokenizers import Tokenizer
+
+            options = ort.SessionOptions()
+            options.intra_op_num_threads = options.inter_op_num_threads = 1
+            session = ort.InferenceSession(
+                str(self._folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
+            )
+            tokenizer = Tokenizer.from_file(str(self._tokenizer))
+            tokenizer.no_truncation()
+            tokenizer.no_padding()
+            self._loaded = session, tokenizer
+        return self._loaded
+
+
+def _both(names: Sequence[str]) -> tuple[str, ...]:
+    return ("O", *(f"{part}-{name}" for name in names for part in "BI"))
+
+
+def _pieces(tokenizer: Any, text: str, most: int) -> list[int]:
+    ids: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
+    return ids[:most]
+
+
+def _likely(scores: marked.Scores) -> marked.Scores:
+    top = scores.max(axis=-1, keepdims=True)
+    made: marked.Scores = scores - top
+    made -= np.log(np.exp(made).sum(axis=-1, keepdims=True))
+    return made
