@@ -79,6 +79,16 @@ def _stretches(labels: Sequence[str]) -> list[Span]:
     return found
 
 
+def sure(scores: Scores, labels: tuple[str, ...], stretches: Sequence[Span]) -> float:
+    """How likely the least certain of these stretches is of its kind."""
+    likely = np.exp(scores)
+    own = (
+        likely[one.start : one.end, [at for at, name in enumerate(labels) if name[2:] == one.label]]
+        for one in stretches
+    )
+    return min((float(part.sum(axis=1).mean()) for part in own), default=0.0)
+
+
 def wishes(
     said: str, places: Sequence[tuple[int, int]], kinds: Sequence[Span], slots: Sequence[Span]
 ) -> list[Wish]:

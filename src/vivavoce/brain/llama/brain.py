@@ -28,10 +28,10 @@ from vivavoce.brain.dialogue.prompting import POINTING
 from vivavoce.brain.dialogue.wording import claims
 from vivavoce.brain.llama.grammar import MARK, PLAIN_WORDS, Reading, grammar, offered
 from vivavoce.brain.llama.leading import Free, Leading, Write, Writing
-from vivavoce.brain.llama.likeness import TOKENIZER, Likeness
+from vivavoce.brain.llama.likeness import Likeness
 from vivavoce.brain.llama.markup import CHATML, END, START, Markup, learned
 from vivavoce.brain.llama.prompt import clipped, is_chat, prompt, shortened
-from vivavoce.brain.llama.reading import Reader
+from vivavoce.brain.llama.reader import Reader
 from vivavoce.brain.llama.server import Connection, Heard
 from vivavoce.brain.llama.slots import Place, Seats, Shelf, Warming
 from vivavoce.errors import BrainError
@@ -117,7 +117,7 @@ class LlamaBrain:
         self._child: Child | None = None
         self._seats = Seats(live_slots, self._shelf())
         self._near = None if likeness is None else Likeness(likeness, cache)
-        known = [Reader(one, likeness / TOKENIZER) for one in readers] if likeness else []
+        known = [Reader(one) for one in readers]
         self._leading = Leading(self, self._near, known) if led else None
 
     @property

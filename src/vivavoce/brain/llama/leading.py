@@ -32,7 +32,7 @@ from vivavoce.brain.dialogue.prompting import Likely
 from vivavoce.brain.dialogue.state import Do, Say, State, Step, View, World, changers, makers
 from vivavoce.brain.dialogue.state import world as world_of
 from vivavoce.brain.llama.likeness import Likeness
-from vivavoce.brain.llama.reading import Reader
+from vivavoce.brain.llama.reader import Reader
 from vivavoce.brain.llama.server import Heard
 from vivavoce.language.en.sayings import SAYINGS
 from vivavoce.language.en.utterances import asks, questions, repaired
@@ -245,11 +245,15 @@ class Leading:
         known[key] = made
         return made, cost
 
+    def _reader(self, world: World) -> Reader | None:
+        """One that knows all that can be wished for here."""
+        wished = {h.wish for h in world.hints.values() if h.wish and h.does in ("act", "tell")}
+        return next((one for one in self._readers if one.knows(wished)), None)
+
     async def _marked(self, seen: View, world: World, said: str) -> tuple[Command, ...]:
         """What a reader for these wishes makes of it; nothing where there is none, or where it is
         not sure."""
-        reader = next((one for one in self._readers if one.knows(seen.wishes)), None)
-        if reader is None:
+        if (reader := self._reader(world)) is None:
             return ()
         things = [prompting.shown_thing(thing, world.now) for thing in seen.things[:_THINGS]]
         read = await reader.read(prompting.clean(said), seen.told, things)
@@ -421,8 +425,8 @@ class Leading:
         head = self._head(world)
         if self._likeness is not None and not ask.turns:
             await self._likeness.prepare(self._sayings(world))
-        if not ask.turns or not ask.live:
-            return head
+        if not ask.turns or not ask.live or self._reader(world) is not None:
+            return head  # a reader needs no reading ahead
         turn = ask.turns[-1]
         spoken = isinstance(turn, Said) and turn.role == "user"
         whole = ask if spoken else Ask(ask.instructions, (*ask.turns, Said("user", "")), ask.tools)

@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-TOKENIZER = "tokenizer.json"
 _BATCH = 16
 _LONGEST = 128
 """Tokens of a text."""
@@ -165,7 +164,7 @@ class Likeness:
             session = ort.InferenceSession(
                 str(self._folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
             )
-            tokenizer = Tokenizer.from_file(str(self._folder / TOKENIZER))
+            tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
             tokenizer.enable_truncation(_LONGEST)
             tokenizer.enable_padding()
             self._loaded = session, tokenizer

@@ -1,8 +1,8 @@
 """A reader: a small model, trained for the wishes of one agent, that marks what was wished for.
 
 Where there is one for all the wishes of a talk, the language model need not translate: this takes
-some ten milliseconds. It is in the agent's folder (`reader/model.onnx`, `reader/labels.json`);
-`training/` makes it. Its words are cut into pieces as the embedding model's are.
+some ten milliseconds. It is in the agent's folder (`reader/`: weights, labels, and how words are
+cut into pieces); `training/` makes it.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _MOST_TOLD, _MOST_THINGS, _MOST_SAID = 48, 120, 160
 class Read(Value):
     wishes: tuple[marked.Wish, ...]
     sure: float
-    """How likely it is at the place where it is least certain what is wished for."""
+    """How likely the wish that is least certain is what it was taken for."""
 
 
 class Reader:
-    def __init__(self, folder: Path, tokenizer: Path) -> None:
-        self._folder, self._tokenizer = folder, tokenizer
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._lock = threading.Lock()
         self._loaded: tuple[Any, Any] | None = None
         labels = json.loads((folder / "labels.json").read_text(encoding="utf-8"))
@@ -44,7 +44,7 @@ class Reader:
         self._wishes = frozenset(labels["kinds"]) - {marked.SET, *marked.PLAIN}
 
     def knows(self, wishes: Collection[str]) -> bool:
-        return bool(wishes) and self._wishes.issuperset(wishes) and self._tokenizer.is_file()
+        return bool(wishes) and self._wishes.issuperset(wishes)
 
     async def read(self, said: str, told: str, things: Sequence[str]) -> Read:
         """`told`: what the assistant said last; `things`: what the user has, as they are shown."""
@@ -65,7 +65,7 @@ class Reader:
         kinds, slots = (_likely(scores[0, where]) for scores in made)
         stretches = marked.best(kinds, self._kinds)
         found = marked.wishes(said, places, stretches, marked.best(slots, self._slots))
-        return Read(tuple(found), float(np.exp(kinds.max(axis=1).min(initial=0.0))))
+        return Read(tuple(found), marked.sure(kinds, self._kinds, stretches))
 
     def _model(self) -> tuple[Any, Any]:
         if self._loaded is None:
@@ -77,7 +77,7 @@ class Reader:
             session = ort.InferenceSession(
                 str(self._folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
             )
-            tokenizer = Tokenizer.from_file(str(self._tokenizer))
+            tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
             tokenizer.no_truncation()
             tokenizer.no_padding()
             self._loaded = session, tokenizer

@@ -1,0 +1,98 @@
+"""From marks on the words of an utterance to commands."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vivavoce.brain.dialogue.commands import Begin, Fill, Plain
+from vivavoce.brain.dialogue.marked import Span, Wish, best, commands, sure, wishes
+
+LABELS = ("O", "B-remind", "I-remind", "B-move", "I-move")
+
+
+def scores(*rows: str) -> np.ndarray:
+    """A piece a row, each quite sure of its label."""
+    made = np.full((len(rows), len(LABELS)), -6.0, dtype=np.float32)
+    for at, row in enumerate(rows):
+        made[at, LABELS.index(row)] = -0.1
+    return made
+
+
+def test_a_stretch_goes_from_where_it_begins_to_where_it_is_not_gone_on_with() -> None:
+    found = best(scores("O", "B-remind", "I-remind", "O", "B-move", "I-move"), LABELS)
+    assert found == [Span(1, 3, "remind"), Span(4, 6, "move")]
+
+
+def test_two_of_one_kind_side_by_side_are_two() -> None:
+    found = best(scores("B-remind", "I-remind", "B-remind"), LABELS)
+    assert found == [Span(0, 2, "remind"), Span(2, 3, "remind")]
+
+
+def test_nothing_goes_on_that_did_not_begin() -> None:
+    made = scores("O", "I-move", "I-move")
+    made[1, LABELS.index("B-move")] = -0.5  # the second best
+    assert best(made, LABELS) == [Span(1, 3, "move")]
+
+
+@given(st.lists(st.lists(st.floats(-20, 0, width=32), min_size=5, max_size=5), max_size=12))
+def test_whatever_the_scores_stretches_are_in_order_and_apart(rows: list[list[float]]) -> None:
+    found = best(np.array(rows, dtype=np.float32).reshape(len(rows), 5), LABELS)
+    edges = [edge for span in found for edge in (span.start, span.end)]
+    assert edges == sorted(edges)
+    assert all(span.start < span.end <= len(rows) for span in found)
+
+
+def test_it_is_as_sure_as_of_the_stretch_that_is_least_certain() -> None:
+    made = scores("B-remind", "I-remind", "B-move")
+    stretches = best(made, LABELS)
+    assert sure(made, LABELS, stretches) > 0.85
+    made[2] = np.log([0.1, 0.0001, 0.3, 0.5, 0.0999])
+    assert sure(made, LABELS, stretches) == pytest.approx(0.6, abs=0.01)
+    assert sure(made, LABELS, []) == 0
+
+
+def test_a_slot_is_made_of_its_pieces_without_what_was_taken_back() -> None:
+    said = "email Ann, no, Beth on Friday"
+    places = [(0, 5), (6, 9), (9, 10), (11, 13), (13, 14), (15, 19), (20, 22), (23, 29)]
+    slots = [Span(0, 1, "what"), Span(5, 6, "what"), Span(6, 8, "when")]
+    (wish,) = wishes(said, places, [Span(0, 8, "remind")], slots)
+    assert wish == Wish("remind", said, {"what": "email Beth", "when": "on Friday"})
+
+
+def test_slots_belong_to_the_wish_that_they_begin_in() -> None:
+    said = "a b c"
+    places = [(0, 1), (2, 3), (4, 5)]
+    found = wishes(
+        said,
+        places,
+        [Span(0, 1, "done"), Span(1, 3, "remind")],
+        [Span(0, 1, "task"), Span(1, 2, "what")],
+    )
+    assert [wish.slots for wish in found] == [{"task": "a"}, {"what": "b"}]
+
+
+def test_several_wishes_know_their_own_stretch_of_what_was_said() -> None:
+    two = [Wish("done", "a", {"task": "a"}), Wish("remind", "b c", {"what": "b"})]
+    assert commands(two, [], {}) == (
+        Begin("done", {"task": "a"}, "a"),
+        Begin("remind", {"what": "b"}, "b c"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("answers", "name"),
+    [(["what", "when"], "when"), (["what", "by"], "by"), (["task"], "when"), ([], "when")],
+)
+def test_an_answer_goes_to_the_slot_of_its_kind_that_can_be_answered(
+    answers: list[str], name: str
+) -> None:
+    kinds = {"what": "words", "when": "time", "by": "time", "task": "thing"}
+    (made,) = commands([Wish("set", "at ten", {"when": "at ten"})], answers, kinds)
+    assert made == Fill({name: "at ten"})
+
+
+def test_what_has_no_slots_is_plain() -> None:
+    assert commands([Wish("thanks", "ta", {})], [], {}) == (Plain("thanks"),)
