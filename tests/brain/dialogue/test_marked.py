@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vivavoce.brain.dialogue.commands import Begin, Fill, Plain
-from vivavoce.brain.dialogue.marked import Span, Wish, best, commands, sure, wishes
+from vivavoce.brain.dialogue.marked import (
+    Span,
+    Wish,
+    allowed,
+    answering,
+    best,
+    commands,
+    sure,
+    wishes,
+)
 
 LABELS = ("O", "B-remind", "I-remind", "B-move", "I-move")
 
@@ -54,32 +63,91 @@ def test_it_is_as_sure_as_of_the_stretch_that_is_least_certain() -> None:
     assert sure(made, LABELS, []) == 0
 
 
+KINDS = {"what": "words", "when": "time", "by": "time", "task": "thing"}
+
+
+def test_a_stretch_has_no_slots_but_its_own() -> None:
+    labels = ("O", "B-task", "I-task", "B-when", "I-when")
+    made = np.log([[0.05, 0.1, 0.05, 0.7, 0.1], [0.05, 0.05, 0.2, 0.1, 0.6]]).astype(np.float32)
+    free = allowed([Span(0, 2, "remind")], labels, {"remind": ["when"]}, 2)
+    assert best(made + free, labels) == [Span(0, 2, "when")]
+    bound = allowed([Span(0, 2, "delete")], labels, {"delete": ["task"]}, 2)
+    assert best(made + bound, labels) == [Span(0, 2, "task")]
+    assert best(made + allowed([], labels, {}, 2), labels) == []
+
+
 def test_a_slot_is_made_of_its_pieces_without_what_was_taken_back() -> None:
     said = "email Ann, no, Beth on Friday"
     places = [(0, 5), (6, 9), (9, 10), (11, 13), (13, 14), (15, 19), (20, 22), (23, 29)]
     slots = [Span(0, 1, "what"), Span(5, 6, "what"), Span(6, 8, "when")]
-    (wish,) = wishes(said, places, [Span(0, 8, "remind")], slots)
-    assert wish == Wish("remind", said, {"what": "email Beth", "when": "on Friday"})
+    found = wishes(said, places, [Span(0, 8, "remind")], slots)
+    assert commands(said, found, [], KINDS) == (
+        Begin("remind", {"what": "email Beth", "when": "on Friday"}),
+    )
 
 
 def test_slots_belong_to_the_wish_that_they_begin_in() -> None:
-    said = "a b c"
     places = [(0, 1), (2, 3), (4, 5)]
     found = wishes(
-        said,
+        "a b c",
         places,
         [Span(0, 1, "done"), Span(1, 3, "remind")],
         [Span(0, 1, "task"), Span(1, 2, "what")],
     )
-    assert [wish.slots for wish in found] == [{"task": "a"}, {"what": "b"}]
+    assert [wish.slots for wish in found] == [{"task": ((0, 1),)}, {"what": ((2, 3),)}]
+
+
+def wish(said: str, kind: str, stretch: str, **slots: str) -> Wish:
+    start = said.index(stretch)
+    places = {name: (_place(said, words, start),) for name, words in slots.items()}
+    return Wish(kind, start, start + len(stretch), places)
+
+
+def _place(said: str, words: str, start: int) -> tuple[int, int]:
+    at = said.index(words, start)
+    return at, at + len(words)
 
 
 def test_several_wishes_know_their_own_stretch_of_what_was_said() -> None:
-    two = [Wish("done", "a", {"task": "a"}), Wish("remind", "b c", {"what": "b"})]
-    assert commands(two, [], {}) == (
-        Begin("done", {"task": "a"}, "a"),
-        Begin("remind", {"what": "b"}, "b c"),
+    said = "a is done, b at c"
+    two = [wish(said, "done", "a is done", task="a"), wish(said, "remind", "b at c", what="b")]
+    assert commands(said, two, [], KINDS) == (
+        Begin("done", {"task": "a"}, "a is done"),
+        Begin("remind", {"what": "b"}, "b at c"),
     )
+
+
+def test_of_a_time_nothing_is_cut_off() -> None:
+    said = "something at quarter to eight in the morning"
+    (made,) = commands(said, [wish(said, "remind", said, when="eight in the morning")], [], KINDS)
+    assert made == Begin("remind", {"when": "at quarter to eight in the morning"})
+
+
+def test_what_a_comma_parts_from_a_time_may_have_been_taken_back() -> None:
+    said = "to Thursday at two, no, Friday at one"
+    (made,) = commands(said, [wish(said, "remind", said, when="Friday at one")], [], KINDS)
+    assert made == Begin("remind", {"when": "Friday at one"})
+
+
+def test_who_only_says_when_to_be_told_wishes_for_nothing_else() -> None:
+    said = "fetch Tom at half three. Give me a shout ten minutes before"
+    two = [
+        wish(said, "remind", "fetch Tom at half three", what="fetch Tom", when="at half three"),
+        wish(said, "remind", "Give me a shout ten minutes before", when="ten minutes before"),
+    ]
+    (made,) = commands(said, two, [], KINDS)
+    assert made == Begin(
+        "remind", {"what": "fetch Tom", "when": "ten minutes before at half three"}
+    )
+
+
+@pytest.mark.parametrize("empty_first", [True, False])
+def test_a_stretch_that_only_asks_is_one_with_the_wish_beside_it(empty_first: bool) -> None:
+    said = "put that in. fetch Tom. remind me"
+    empty = wish(said, "remind", "put that in" if empty_first else "remind me")
+    named = wish(said, "remind", "fetch Tom", what="fetch Tom")
+    (made,) = commands(said, [empty, named] if empty_first else [named, empty], [], KINDS)
+    assert made == Begin("remind", {"what": "fetch Tom"})
 
 
 @pytest.mark.parametrize(
@@ -89,10 +157,14 @@ def test_several_wishes_know_their_own_stretch_of_what_was_said() -> None:
 def test_an_answer_goes_to_the_slot_of_its_kind_that_can_be_answered(
     answers: list[str], name: str
 ) -> None:
-    kinds = {"what": "words", "when": "time", "by": "time", "task": "thing"}
-    (made,) = commands([Wish("set", "at ten", {"when": "at ten"})], answers, kinds)
+    (made,) = commands("at ten", [wish("at ten", "set", "at ten", when="at ten")], answers, KINDS)
     assert made == Fill({name: "at ten"})
 
 
+def test_an_answer_can_be_marked_as_what_can_be_answered() -> None:
+    assert answering(["by"], KINDS) == ["when", "by"]
+    assert answering([], KINDS) == list(KINDS)
+
+
 def test_what_has_no_slots_is_plain() -> None:
-    assert commands([Wish("thanks", "ta", {})], [], {}) == (Plain("thanks"),)
+    assert commands("ta", [wish("ta", "thanks", "ta")], [], KINDS) == (Plain("thanks"),)

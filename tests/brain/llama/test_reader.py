@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from vivavoce.brain.dialogue import marked
+from vivavoce.brain.dialogue.commands import Begin, Command, Fill
 from vivavoce.brain.llama.reader import Reader
 from vivavoce.runtime.agents.agent import readers
 
 FLUX = Path(__file__).parents[3] / "agents" / "flux" / "reader"
-WISHES = ["remind", "goal", "move", "list", "done", "delete", "rename", "note"]
+WISHES = {
+    "remind": ["what", "when", "place", "event"],
+    "goal": ["what", "by"],
+    "move": ["task", "to", "scope"],
+    "list": ["when", "kind", "task"],
+    "done": ["task"],
+    "delete": ["task", "scope"],
+    "rename": ["task", "called"],
+    "note": ["goal", "note"],
+    "set": ["what", "when"],
+}
+KINDS = {"what": "words", "when": "time", "task": "thing"}
 
 
 @pytest.fixture(scope="module")
@@ -18,36 +32,42 @@ def reader() -> Reader:
     return Reader(FLUX)
 
 
+async def commands(
+    reader: Reader, said: str, told: str = "", things: Sequence[str] = ()
+) -> tuple[Command, ...]:
+    read = await reader.read(said, told, things, WISHES)
+    assert read.sure > 0.5
+    return marked.commands(said, read.wishes, WISHES["set"], KINDS)
+
+
 def test_it_knows_the_wishes_of_its_agent_and_no_others(reader: Reader) -> None:
-    assert reader.knows(WISHES)
-    assert not reader.knows([*WISHES, "order_pizza"])
+    own = set(WISHES) - {"set"}
+    assert reader.knows(own)
+    assert not reader.knows([*own, "order_pizza"])
     assert not reader.knows([])
 
 
 async def test_it_marks_what_is_wished_for_and_when(reader: Reader) -> None:
-    read = await reader.read("Remind me tomorrow at nine to ring the surgery.", "", [])
-    (wish,) = read.wishes
-    assert wish.kind == "remind"
-    assert wish.slots == {"when": "tomorrow at nine", "what": "ring the surgery"}
-    assert read.sure > 0.5
+    (made,) = await commands(reader, "Remind me tomorrow at nine to ring the surgery.")
+    assert made == Begin("remind", {"when": "tomorrow at nine", "what": "ring the surgery"})
 
 
 async def test_it_tells_several_wishes_apart(reader: Reader) -> None:
     things = ["Book club, Friday 7:30 pm", "Post the forms, tomorrow 1 pm"]
     said = "the forms are in the post, and cancel the book club, I can't face it"
-    read = await reader.read(said, "", things)
-    assert [wish.kind for wish in read.wishes] == ["done", "delete"]
-    assert all(wish.slots["task"] for wish in read.wishes)
+    made = await commands(reader, said, "", things)
+    assert [one.wish for one in made if isinstance(one, Begin)] == ["done", "delete"]
 
 
-async def test_an_answer_is_one_only_where_something_was_asked(reader: Reader) -> None:
-    asked = await reader.read("half past six in the evening", "Sure! When should that be?", [])
-    assert [wish.kind for wish in asked.wishes] == ["set"]
+async def test_an_answer_is_one_where_something_was_asked(reader: Reader) -> None:
+    said = "half past six in the evening"
+    (made,) = await commands(reader, said, "Sure! When should that be?")
+    assert made == Fill({"when": said})
 
 
 @pytest.mark.parametrize("said", ["", "?", "a" * 5000, "\u200b", "🙂 " * 300])
 async def test_it_reads_whatever_is_said(reader: Reader, said: str) -> None:
-    await reader.read(said, said, [said])
+    await reader.read(said, said, [said], WISHES)
 
 
 def test_the_readers_of_all_agents_are_found() -> None:

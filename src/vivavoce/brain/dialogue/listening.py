@@ -483,6 +483,9 @@ class _Turn(Utterance):
 
     def _drop(self) -> None:
         wish = self._asked_wish() or next(iter([*self.begun, *self.waiting]), None)
+        if wish is None and self._just_done() and mentions.points(self.said):
+            self._undo()  # "drop that one": nothing else is there to be dropped
+            return
         if wish is None:
             self._note("no_open")
             return

@@ -8,12 +8,15 @@ stretch has a beginning is what was marked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.wire.values import Value
 
@@ -23,6 +26,7 @@ SET = "set"
 PLAIN = ("yes", "no", "undo", "drop", "thanks", "cannot", "chat", "unclear")
 _NEVER = np.float32(-1e9)
 _EDGES = " ,.;:!?…-–—"
+_PARTED = re.compile(r"[,.;:!?…–—]")
 
 
 class Span(Value):
@@ -34,11 +38,12 @@ class Span(Value):
 
 
 class Wish(Value):
-    """A stretch that wishes for something, with its slots in the words that were said."""
+    """A stretch that wishes for something; where its slots stand in the text, piece by piece."""
 
     kind: str
-    said: str
-    slots: Mapping[str, str]
+    start: int
+    end: int
+    slots: Mapping[str, tuple[tuple[int, int], ...]]
 
 
 def best(scores: Scores, labels: tuple[str, ...]) -> list[Span]:
@@ -89,44 +94,101 @@ def sure(scores: Scores, labels: tuple[str, ...], stretches: Sequence[Span]) -> 
     return min((float(part.sum(axis=1).mean()) for part in own), default=0.0)
 
 
-def wishes(
-    said: str, places: Sequence[tuple[int, int]], kinds: Sequence[Span], slots: Sequence[Span]
-) -> list[Wish]:
-    """`places`: where in the text each piece stands. The pieces of one slot are put together."""
-    made: list[Wish] = []
+def allowed(
+    kinds: Sequence[Span], labels: tuple[str, ...], known: Mapping[str, Collection[str]], long: int
+) -> Scores:
+    """What to add to the scores of slots, so that each stretch has only slots of its kind."""
+    made = np.full((long, len(labels)), _NEVER, dtype=np.float32)
+    made[:, 0] = 0
     for stretch in kinds:
-        own: dict[str, list[str]] = {}
-        for slot in slots:
-            if stretch.start <= slot.start < stretch.end:
-                words = _words(said, places, slot.start, min(slot.end, stretch.end))
-                if words:
-                    own.setdefault(slot.label, []).append(words)
-        text = _words(said, places, stretch.start, stretch.end)
-        made.append(Wish(stretch.label, text, {name: " ".join(w) for name, w in own.items()}))
+        own = known.get(stretch.label, ())
+        fitting = [at for at, label in enumerate(labels) if label[2:] in own]
+        made[stretch.start : stretch.end, fitting] = 0
     return made
 
 
-def _words(said: str, places: Sequence[tuple[int, int]], start: int, end: int) -> str:
-    return said[places[start][0] : places[end - 1][1]].strip(_EDGES)
+def wishes(
+    said: str, places: Sequence[tuple[int, int]], kinds: Sequence[Span], slots: Sequence[Span]
+) -> list[Wish]:
+    """`places`: where in the text each piece stands."""
+    made: list[Wish] = []
+    for stretch in kinds:
+        own: dict[str, tuple[tuple[int, int], ...]] = {}
+        for slot in slots:
+            if stretch.start <= slot.start < stretch.end:
+                start, end = places[slot.start][0], places[min(slot.end, stretch.end) - 1][1]
+                if said[start:end].strip(_EDGES):
+                    own[slot.label] = (*own.get(slot.label, ()), (start, end))
+        start, end = places[stretch.start][0], places[stretch.end - 1][1]
+        made.append(Wish(stretch.label, start, end, own))
+    return made
 
 
 def commands(
-    found: Sequence[Wish], answers: Sequence[str], kinds: Mapping[str, str]
+    said: str, found: Sequence[Wish], answers: Sequence[str], kinds: Mapping[str, str]
 ) -> tuple[Command, ...]:
     """What was marked, as the manager takes it. An answer may be marked as what it is elsewhere
     (the time of a reminder, where that of a goal was asked for): `answers` are the slots that can
     be answered now, `kinds` says what each slot is."""
     made: list[Command] = []
     for wish in found:
+        slots = {name: _words(said, wish, name, kinds) for name in wish.slots}
+        text = said[wish.start : wish.end].strip(_EDGES)
         if wish.kind == SET:
-            named = {_answered(name, answers, kinds): words for name, words in wish.slots.items()}
-            made.append(Fill(named))
+            made.append(Fill({_answered(one, answers, kinds): slots[one] for one in slots}))
         elif wish.kind in PLAIN:
             made.append(Plain(wish.kind))  # type: ignore[arg-type]
+        elif (whole := _gone_on_with(wish.kind, slots, made, kinds)) is not None:
+            made[-1] = replace(whole, said=f"{whole.said} {text}")
         else:
-            stretch = wish.said if len(found) > 1 else ""
-            made.append(Begin(wish.kind, wish.slots, stretch))
+            made.append(Begin(wish.kind, slots, text))
+    if len(made) == 1 and isinstance(made[0], Begin):
+        return (replace(made[0], said=""),)  # nobody else has anything of the utterance
     return tuple(made)
+
+
+def _words(said: str, wish: Wish, name: str, kinds: Mapping[str, str]) -> str:
+    """The words of a slot, its pieces put together; of a time nothing is cut off."""
+    pieces = wish.slots[name]
+    if kinds.get(name) == "time":
+        pieces = tuple(dict.fromkeys(_whole(said, wish, *piece) for piece in pieces))
+    return " ".join(said[start:end].strip(_EDGES) for start, end in pieces)
+
+
+def _whole(said: str, wish: Wish, start: int, end: int) -> tuple[int, int]:
+    """ "Eight in the morning" of "at quarter to eight in the morning" is all of that. What a comma
+    parts from it may have been taken back."""
+    for span in times.find(said[wish.start : wish.end]):
+        first, last = span.start + wish.start, span.end + wish.start
+        if first < end and start < last:
+            if not _PARTED.search(said[first:start]):
+                start = min(first, start)
+            if not _PARTED.search(said[end:last]):
+                end = max(last, end)
+    return start, end
+
+
+def _gone_on_with(
+    kind: str, slots: dict[str, str], made: Sequence[Command], kinds: Mapping[str, str]
+) -> Begin | None:
+    """One with the wish before, where one of them says nothing but that it is wanted ("remind me
+    when it starts"), or this how long before or after it ("give me a shout ten minutes before")."""
+    before = made[-1] if made else None
+    if not isinstance(before, Begin) or before.wish != kind:
+        return None
+    if not slots or not before.slots:
+        return replace(before, slots=slots or before.slots)
+    timed = next((name for name in before.slots if kinds.get(name) == "time"), None)
+    named = any(kinds.get(name) == "words" for name in before.slots)
+    if timed is None or not named or set(slots) != {timed} or not times.leans(slots[timed]):
+        return None
+    return replace(before, slots={**before.slots, timed: f"{slots[timed]} {before.slots[timed]}"})
+
+
+def answering(answers: Sequence[str], kinds: Mapping[str, str]) -> list[str]:
+    """The slots that an answer can be marked as: those of a kind that can be answered now."""
+    able = {kinds.get(one) for one in answers}
+    return [name for name, kind in kinds.items() if kind in able or not answers]
 
 
 def _answered(name: str, answers: Sequence[str], kinds: Mapping[str, str]) -> str:

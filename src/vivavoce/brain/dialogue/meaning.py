@@ -595,6 +595,7 @@ class Utterance:
             if not command.slots:
                 found = times.find(self.said) if slot.kind == "time" else []
                 return Fill({short: self.said}) if found else UNCLEAR
+            command = self._described(command, hint, asked.slot)
             given = filling.params(hint, command.slots, self.world)
             if asked.kind != "slot" and asked.slot not in given and (more := self._meant_one(slot)):
                 return Fill({**command.slots, short: more})
@@ -606,7 +607,7 @@ class Utterance:
             return Fill({short: self.said, **self._timed(hint, wish, slot)})
         if asked.kind == "sure" and isinstance(command, Plain):
             answer = answers.answer(self.said)
-            if answer and command.kind in ("unclear", "chat", "thanks", "drop"):
+            if answer and command.kind in ("yes", "no", "unclear", "chat", "thanks", "drop"):
                 return Plain(answer)
         return command
 
@@ -637,6 +638,29 @@ class Utterance:
                     rest.pop(short, None)
                     rest[slot.name or name] = words
         return Fill(rest)
+
+    def _described(self, command: Fill, hint: Hint, asked: str) -> Fill:
+        """ "Tomorrow's eleven o'clock, the medical": asked which one, the time that one of them has
+        tells which, and is no new one."""
+        slot = hint.slots[asked]
+        if slot.kind != "thing":
+            return command
+        zone, now = self.world.briefing.time_zone, self.world.now
+        there = [thing.at for thing in self.state.things.values() if thing.open and thing.at]
+        given = {n: w for n, w in command.slots.items() if self._slot_kind(hint, n) == "time"}
+        telling = [
+            short
+            for short, words in given.items()
+            if any(times.covers(words, at, now=now, zone=zone) for at in there)
+        ]
+        if not telling or command.slots.keys() == {slot.name or asked}:
+            return command
+        rest = {n: w for n, w in command.slots.items() if n not in telling}
+        words = [*(command.slots[n] for n in telling), rest.pop(slot.name or asked, "")]
+        return Fill({**rest, slot.name or asked: ", ".join(one for one in words if one)})
+
+    def _slot_kind(self, hint: Hint, short: str) -> str:
+        return next((s.kind for n, s in hint.slots.items() if short in (s.name, n)), "")
 
     def _other_slot(self, hint: Hint, slot: Slot | None) -> str:
         """Asked which one, somebody says when it shall be: a time that none of them has."""

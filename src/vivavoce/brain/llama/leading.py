@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import secrets
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
@@ -51,8 +50,6 @@ from vivavoce.wire.brain import (
 from vivavoce.wire.hints import KEY, Flow
 from vivavoce.wire.values import Value
 
-log = logging.getLogger(__name__)
-
 _LINE = 96
 """Tokens of one line of commands."""
 _POINTED = 16
@@ -63,7 +60,7 @@ _MOST_KNOWN, _MOST_TALKS = 256, 64
 _FREE_TURNS, _FREE_CHARS = 6, 700
 _THINGS = 12
 """Of the user's things, that a reader sees."""
-_SURE = 0.0
+_SURE = 0.6
 """Where a reader is less certain than this, the language model is asked."""
 _MORE = 2
 """Orders of one utterance that are asked about once more, where the model passed over them."""
@@ -256,16 +253,17 @@ class Leading:
         if (reader := self._reader(world)) is None:
             return ()
         things = [prompting.shown_thing(thing, world.now) for thing in seen.things[:_THINGS]]
-        read = await reader.read(prompting.clean(said), seen.told, things)
-        log.debug("read", extra={"private": {"said": said, "wishes": read.wishes}})
-        if read.sure < _SURE:
-            return ()
         kinds = {
             slot.name or name: slot.kind
             for hint in world.hints.values()
             for name, slot in hint.slots.items()
         }
-        return marked.commands(read.wishes, seen.answers, kinds)
+        slots = {**seen.wishes, marked.SET: marked.answering(seen.answers, kinds)}
+        said = prompting.clean(said)
+        read = await reader.read(said, seen.told, things, slots)
+        if read.sure < _SURE:
+            return ()
+        return marked.commands(said, read.wishes, seen.answers, kinds)
 
     async def _translated(
         self, live: str, seen: View, world: World, said: str

@@ -11,7 +11,7 @@ import asyncio
 import json
 import logging
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +46,16 @@ class Reader:
     def knows(self, wishes: Collection[str]) -> bool:
         return bool(wishes) and self._wishes.issuperset(wishes)
 
-    async def read(self, said: str, told: str, things: Sequence[str]) -> Read:
-        """`told`: what the assistant said last; `things`: what the user has, as they are shown."""
-        return await asyncio.to_thread(self._read, said, told, things)
+    async def read(
+        self, said: str, told: str, things: Sequence[str], wishes: Mapping[str, Collection[str]]
+    ) -> Read:
+        """`told`: what the assistant said last; `things`: what the user has, as they are shown;
+        `wishes`: which slots each has."""
+        return await asyncio.to_thread(self._read, said, told, things, wishes)
 
-    def _read(self, said: str, told: str, things: Sequence[str]) -> Read:
+    def _read(
+        self, said: str, told: str, things: Sequence[str], wishes: Mapping[str, Collection[str]]
+    ) -> Read:
         with self._lock:
             session, tokenizer = self._model()
             before = [_CLS, *_pieces(tokenizer, told, _MOST_TOLD), _SEP]
@@ -64,6 +69,7 @@ class Reader:
         where = slice(len(before), len(before) + len(own))
         kinds, slots = (_likely(scores[0, where]) for scores in made)
         stretches = marked.best(kinds, self._kinds)
+        slots = slots + marked.allowed(stretches, self._slots, wishes, len(own))
         found = marked.wishes(said, places, stretches, marked.best(slots, self._slots))
         return Read(tuple(found), marked.sure(kinds, self._kinds, stretches))
 

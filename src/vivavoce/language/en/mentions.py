@@ -99,6 +99,11 @@ def of_that(words: str) -> bool:
     return re.search(r"(?i)\b(?:before|after) (?:that|it|this)\b", words) is not None
 
 
+def points(words: str) -> bool:
+    """At something that was spoken of: "drop that one", "forget it"."""
+    return re.search(r"(?i)\b(?:it|that|this|them|those|that one|this one)\b", words) is not None
+
+
 def same_day(words: str) -> bool:
     """ "That day", "the same evening"."""
     return _SAME_DAY.search(words) is not None
