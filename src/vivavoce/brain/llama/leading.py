@@ -253,11 +253,12 @@ class Leading:
         if (reader := self._reader(world)) is None:
             return ()
         things = [prompting.shown_thing(thing, world.now) for thing in seen.things[:_THINGS]]
-        kinds = {
-            slot.name or name: slot.kind
-            for hint in world.hints.values()
-            for name, slot in hint.slots.items()
-        }
+        kinds: dict[str, str] = {}
+        for hint in world.hints.values():
+            for name, slot in hint.slots.items():
+                # What some call words is a time where others know it for one.
+                if kinds.get(slot.name or name) != "time":
+                    kinds[slot.name or name] = slot.kind
         slots = {**seen.wishes, marked.SET: marked.answering(seen.answers, kinds)}
         said = prompting.clean(said)
         read = await reader.read(said, seen.told, things, slots)

@@ -400,7 +400,10 @@ def _zone(t: Tokens, at: int) -> Found | None:
             return Found(Zone(zones.PLACES[name], sure=False), at, end, "weak")
     if word in zones.ABBREVIATED:
         return Found(Zone(zones.ABBREVIATED[word]), at, at + 1 + (t.word(at + 1) == "time"), "weak")
-    if t.word(at + 1) == "time" and t.word(at + 2) not in lex.UNITS:
+    if word == "on" and t.word(at + 2) == "clock":  # "on their clock"
+        inner = _zone(t, at + 1)
+        return inner._replace(start=at) if inner is not None else None
+    if t.word(at + 1) in ("time", "clock", "end") and t.word(at + 2) not in lex.UNITS:
         if word in zones.THEIRS or word in zones.MANY:
             return Found(Zone(None), at, at + 2, "weak")
         if word in zones.OURS:
