@@ -228,6 +228,37 @@ def test_taking_back_what_is_named_leaves_the_rest() -> None:
     assert list(talk.there) == ["The bank"]
 
 
+def test_who_drops_that_one_right_after_it_was_done_takes_it_back() -> None:
+    talk = Talk()
+    talk.says("bins tomorrow at nine", remind(what="bins", when="tomorrow at nine"))
+    talk.says("nah, drop that one", DROP)
+    assert talk.there == {}
+
+
+def test_who_drops_nothing_that_is_named_changes_nothing() -> None:
+    talk = Talk()
+    talk.says("bins tomorrow at nine", remind(what="bins", when="tomorrow at nine"))
+    talk.says("never mind", DROP)
+    assert talk.there == {"Bins": "tomorrow at 9 AM"}
+
+
+def test_asked_which_one_the_time_that_one_of_them_has_tells_which() -> None:
+    talk = Talk(BANK, MUM)
+    talk.says("make it half past one", move(to="half past one in the afternoon"))
+    talk.says(
+        "tomorrow's ten o'clock, the bank", fill(to="tomorrow's ten o'clock", task="the bank")
+    )
+    assert talk.there["Call with the bank"] == "tomorrow at 1:30 PM"
+
+
+@pytest.mark.parametrize(("said", "heard"), [("yes, delete the lot", NO), ("no, leave them", YES)])
+def test_yes_and_no_to_what_is_careful_are_what_was_said(said: str, heard: Plain) -> None:
+    talk = Talk(BANK, MUM)
+    talk.says("delete everything tomorrow", begin("delete", task="everything tomorrow"))
+    talk.says(said, heard)
+    assert bool(talk.there) is said.startswith("no")
+
+
 def test_nothing_is_taken_back_twice() -> None:
     talk = Talk()
     talk.says("remind me to swim at five", remind(what="swim", when="at five"))

@@ -568,7 +568,8 @@ class Utterance:
         slot = hint.slots.get(asked.slot)
         short = (slot.name or asked.slot) if slot else ""
         again = isinstance(command, Begin) and self._tool(command.wish) == wish.tool
-        if asked.kind == "sure" and again and answers.answer(self.said) == "yes":
+        plain = again or (isinstance(command, Plain) and command.kind in ("yes", "no"))
+        if asked.kind == "sure" and plain and answers.answer(self.said) == "yes":
             return Plain("yes")  # "yes, delete the other three"
         if slot is not None and isinstance(command, Begin) and self._answers(command, slot, wish):
             given = filling.params(hint, command.slots, self.world)
