@@ -657,8 +657,7 @@ class Utterance:
         if not telling or command.slots.keys() == {slot.name or asked}:
             return command
         rest = {n: w for n, w in command.slots.items() if n not in telling}
-        words = [*(command.slots[n] for n in telling), rest.pop(slot.name or asked, "")]
-        return Fill({**rest, slot.name or asked: ", ".join(one for one in words if one)})
+        return Fill({**rest, slot.name or asked: self.said})
 
     def _slot_kind(self, hint: Hint, short: str) -> str:
         return next((s.kind for n, s in hint.slots.items() if short in (s.name, n)), "")
