@@ -82,7 +82,7 @@ def test_a_slot_is_made_of_its_pieces_without_what_was_taken_back() -> None:
     slots = [Span(0, 1, "what"), Span(5, 6, "what"), Span(6, 8, "when")]
     found = wishes(said, places, [Span(0, 8, "remind")], slots)
     assert commands(said, found, [], KINDS) == (
-        Begin("remind", {"what": "email Beth", "when": "on Friday"}),
+        Begin("remind", {"what": "email Beth", "when": "on Friday"}, sure=True),
     )
 
 
@@ -112,21 +112,21 @@ def test_several_wishes_know_their_own_stretch_of_what_was_said() -> None:
     said = "a is done, b at c"
     two = [wish(said, "done", "a is done", task="a"), wish(said, "remind", "b at c", what="b")]
     assert commands(said, two, [], KINDS) == (
-        Begin("done", {"task": "a"}, "a is done"),
-        Begin("remind", {"what": "b"}, "b at c"),
+        Begin("done", {"task": "a"}, "a is done", sure=True),
+        Begin("remind", {"what": "b"}, "b at c", sure=True),
     )
 
 
 def test_of_a_time_nothing_is_cut_off() -> None:
     said = "something at quarter to eight in the morning"
     (made,) = commands(said, [wish(said, "remind", said, when="eight in the morning")], [], KINDS)
-    assert made == Begin("remind", {"when": "at quarter to eight in the morning"})
+    assert made == Begin("remind", {"when": "at quarter to eight in the morning"}, sure=True)
 
 
 def test_what_a_comma_parts_from_a_time_may_have_been_taken_back() -> None:
     said = "to Thursday at two, no, Friday at one"
     (made,) = commands(said, [wish(said, "remind", said, when="Friday at one")], [], KINDS)
-    assert made == Begin("remind", {"when": "Friday at one"})
+    assert made == Begin("remind", {"when": "Friday at one"}, sure=True)
 
 
 def test_who_only_says_when_to_be_told_wishes_for_nothing_else() -> None:
@@ -136,9 +136,8 @@ def test_who_only_says_when_to_be_told_wishes_for_nothing_else() -> None:
         wish(said, "remind", "Give me a shout ten minutes before", when="ten minutes before"),
     ]
     (made,) = commands(said, two, [], KINDS)
-    assert made == Begin(
-        "remind", {"what": "fetch Tom", "when": "ten minutes before at half three"}
-    )
+    slots = {"what": "fetch Tom", "when": "ten minutes before at half three"}
+    assert made == Begin("remind", slots, sure=True)
 
 
 @pytest.mark.parametrize("empty_first", [True, False])
@@ -147,7 +146,7 @@ def test_a_stretch_that_only_asks_is_one_with_the_wish_beside_it(empty_first: bo
     empty = wish(said, "remind", "put that in" if empty_first else "remind me")
     named = wish(said, "remind", "fetch Tom", what="fetch Tom")
     (made,) = commands(said, [empty, named] if empty_first else [named, empty], [], KINDS)
-    assert made == Begin("remind", {"what": "fetch Tom"})
+    assert made == Begin("remind", {"what": "fetch Tom"}, sure=True)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +157,7 @@ def test_an_answer_goes_to_the_slot_of_its_kind_that_can_be_answered(
     answers: list[str], name: str
 ) -> None:
     (made,) = commands("at ten", [wish("at ten", "set", "at ten", when="at ten")], answers, KINDS)
-    assert made == Fill({name: "at ten"})
+    assert made == Fill({name: "at ten"}, sure=True)
 
 
 def test_an_answer_can_be_marked_as_what_can_be_answered() -> None:

@@ -49,7 +49,8 @@ def test_it_knows_the_wishes_of_its_agent_and_no_others(reader: Reader) -> None:
 
 async def test_it_marks_what_is_wished_for_and_when(reader: Reader) -> None:
     (made,) = await commands(reader, "Remind me tomorrow at nine to ring the surgery.")
-    assert made == Begin("remind", {"when": "tomorrow at nine", "what": "ring the surgery"})
+    slots = {"when": "tomorrow at nine", "what": "ring the surgery"}
+    assert made == Begin("remind", slots, sure=True)
 
 
 async def test_it_tells_several_wishes_apart(reader: Reader) -> None:
@@ -62,7 +63,7 @@ async def test_it_tells_several_wishes_apart(reader: Reader) -> None:
 async def test_an_answer_is_one_where_something_was_asked(reader: Reader) -> None:
     said = "half past six in the evening"
     (made,) = await commands(reader, said, "Sure! When should that be?")
-    assert made == Fill({"when": said})
+    assert made == Fill({"when": said}, sure=True)
 
 
 @pytest.mark.parametrize("said", ["", "?", "a" * 5000, "\u200b", "🙂 " * 300])

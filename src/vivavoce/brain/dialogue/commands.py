@@ -19,12 +19,15 @@ class Begin(Value):
     wish: str
     slots: Mapping[str, str]
     said: str = ""
+    sure: bool = False
+    """Its words were marked by who was trained for it: nothing is read into it besides."""
 
 
 class Fill(Value):
     """An answer to what was asked, or a correction of what is open or was submitted last."""
 
     slots: Mapping[str, str]
+    sure: bool = False
 
 
 class Plain(Value):

@@ -36,6 +36,8 @@ class Heard(Record):
     """Words about time that belong to this command."""
     among: tuple[str, ...] = ()
     """Ids of the things that were asked about."""
+    sure: bool = False
+    """The words are the right ones, all of them."""
     state: State
     world: World
 
@@ -158,6 +160,34 @@ def _outside(said: str, span: times.Span, naming: Sequence[tuple[int, int]]) -> 
     return [span]
 
 
+def marked(said: str, command: Begin | Fill, world: World) -> list[times.Span]:
+    """The words about time that were marked as such, where they stand."""
+    timed = {
+        short
+        for hint in world.hints.values()
+        for name, slot in hint.slots.items()
+        if slot.kind == "time"
+        for short in (slot.name, name)
+    }
+    words = [one for short, one in command.slots.items() if short in timed]
+    places = sorted(place for one in words for place in _pieces(said, one))
+    return [times.Span(start, end, said[start:end]) for start, end in places]
+
+
+def _pieces(said: str, words: str) -> list[tuple[int, int]]:
+    """Where these words stand, which may have been put together from several places: each time as
+    many of them as stand in one."""
+    found, rest, low = [], words.split(), said.casefold()
+    while rest:
+        for many in range(len(rest), 0, -1):
+            piece = " ".join(rest[:many]).casefold().strip(" ,.;:!?")
+            if piece and (at := low.find(piece)) >= 0:
+                found.append((at, at + len(piece)))
+                break
+        rest = rest[many:]
+    return found
+
+
 def _things_named(command: Command, world: World) -> set[str]:
     if not isinstance(command, Begin | Fill):
         return set()
@@ -187,7 +217,8 @@ def _places(said: str, command: Command, only: set[str] | None = None) -> list[t
 def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
     """The wish with what these words say, things first: times can depend on them."""
     hint = heard.world.hints[wish.tool]
-    given = _with_place(hint, _with_things(wish, hint, given, heard), heard)
+    given = _with_things(wish, hint, given, heard)
+    given = given if heard.sure else _with_place(hint, given, heard)
     given = _continued(
         {n: w for n, w in given.items() if _plausible(n, w, hint, given, heard)}, given, hint, heard
     )
@@ -230,6 +261,8 @@ def _plausible(name: str, words: str, hint: Hint, given: Mapping[str, str], hear
     """Whether the words can be what the slot is for: a time has a word of time in it, and a place
     sets something off only where it is said so."""
     slot = hint.slots[name]
+    if heard.sure and slot.kind != "time":
+        return True
     if slot.kind == "time" and mentions.one_thing(words) and not times.only(heard.said):
         # "He's the one who fell" names nobody's hour.
         return any("one" in span.text.casefold().split() for span in times.find(heard.said))
@@ -498,8 +531,9 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
     places = [at for words in copied if (at := heard.said.casefold().find(words.casefold())) >= 0]
     ends = [(at, at + len(words)) for at, words in zip(places, copied, strict=False)]
     own = [s for s in heard.spans if any(s.start < end and start < s.end for start, end in ends)]
+    own = list(heard.spans) if heard.sure else own
     others = [span for span in heard.spans if span not in own]
-    own = _covered(heard.said, own, ends)
+    own = own if heard.sure else _covered(heard.said, own, ends)
     text = _joined(heard.said, own) or ", ".join(copied)
     if referring := _from_the_other(wish, heard):
         text = referring

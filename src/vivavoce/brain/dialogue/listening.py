@@ -43,7 +43,7 @@ class _Turn(Utterance):
         if state.pending is not None:  # the user went on before the result was there
             notes = (wording.words("unknown", state, world),)
         self.begun: list[Wish] = []
-        self.doing = False
+        self.doing = self.sure = False
         self.state = replace(
             self.state,
             said=said,
@@ -63,6 +63,7 @@ class _Turn(Utterance):
             self._note("okay")
         self.doing = any(isinstance(c, Begin | Fill) for c in settled)
         for command, spans in self._shared_out(settled):
+            self.sure = isinstance(command, Begin | Fill) and command.sure
             match command:
                 case Begin():
                     self._begin(command, spans)
@@ -91,6 +92,10 @@ class _Turn(Utterance):
             for at, command, spans in zip(
                 mine, own, allotted(stretch, own, self.world), strict=True
             ):
+                found[at] = command, spans
+        for at, command in enumerate(commands):
+            if isinstance(command, Begin | Fill) and command.sure:
+                spans = filling.marked(self._stretch(command), command, self.world)
                 found[at] = command, spans
         return [found[at] for at in range(len(commands))]
 
@@ -209,7 +214,12 @@ class _Turn(Utterance):
         given = filling.params(hint, slots, self.world)
         among = self.asked.choices if self.asked and self.asked.wish == wish.number else ()
         share = Heard(
-            said=said or self.said, spans=spans, state=self.state, world=self.world, among=among
+            said=said or self.said,
+            spans=spans,
+            state=self.state,
+            world=self.world,
+            among=among,
+            sure=self.sure,
         )
         if wish.said != self.said:
             before = wish.said.rstrip(" .,;")

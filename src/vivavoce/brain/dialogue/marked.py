@@ -135,13 +135,14 @@ def commands(
         slots = {name: _words(said, wish, name, kinds) for name in wish.slots}
         text = said[wish.start : wish.end].strip(_EDGES)
         if wish.kind == SET:
-            made.append(Fill({_answered(one, answers, kinds): slots[one] for one in slots}))
+            named = {_answered(one, answers, kinds): slots[one] for one in slots}
+            made.append(Fill(named, sure=bool(named)))
         elif wish.kind in PLAIN:
             made.append(Plain(wish.kind))  # type: ignore[arg-type]
         elif (whole := _gone_on_with(wish.kind, slots, made, kinds)) is not None:
             made[-1] = replace(whole, said=f"{whole.said} {text}")
         else:
-            made.append(Begin(wish.kind, slots, text))
+            made.append(Begin(wish.kind, slots, text, sure=bool(slots)))
     if len(made) == 1 and isinstance(made[0], Begin):
         return (replace(made[0], said=""),)  # nobody else has anything of the utterance
     return tuple(made)
@@ -177,7 +178,7 @@ def _gone_on_with(
     if not isinstance(before, Begin) or before.wish != kind:
         return None
     if not slots or not before.slots:
-        return replace(before, slots=slots or before.slots)
+        return replace(before, slots=slots or before.slots, sure=bool(slots or before.slots))
     timed = next((name for name in before.slots if kinds.get(name) == "time"), None)
     named = any(kinds.get(name) == "words" for name in before.slots)
     if timed is None or not named or set(slots) != {timed} or not times.leans(slots[timed]):

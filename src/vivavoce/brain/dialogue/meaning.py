@@ -95,6 +95,8 @@ class Utterance:
             commands = self._own(commands)
         if answers.wants_no_more(self.said):  # whatever the model hears in it
             return [Plain("no")]
+        if any(isinstance(c, Begin | Fill) and c.sure for c in commands):
+            return self._as_marked(commands)
         if (sounds := self._by_sound(commands)) is not None:
             return [sounds]
         if (again := self._asked_again(commands)) is not None:
@@ -130,6 +132,19 @@ class Utterance:
         if wanted:
             return [c for c in acts if c != Plain("drop")] if self._asked_wish() is None else acts
         return acts or known
+
+    def _as_marked(self, commands: Sequence[Command]) -> list[Command]:
+        """Of words that were marked nothing is made but what was marked, and answers where
+        something was asked."""
+        known: list[Command] = []
+        for command in commands:
+            seen = self._seen(command)
+            if seen is not None and seen not in known:
+                known.append(seen)
+        if self._asked_wish() is not None:
+            known = [self._as_answer(command) for command in known]
+        acts = [c for c in known if not isinstance(c, Plain) or c.kind in ("undo", "drop")]
+        return acts or known or [UNCLEAR]
 
     def _by_sound(self, commands: Sequence[Command]) -> Command | None:
         """What is plain from the words themselves, whatever a model took it for."""
