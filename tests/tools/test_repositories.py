@@ -22,7 +22,7 @@ from vivavoce.tools.repositories.judging import dangers
 from vivavoce.tools.repositories.tree import Tree
 from vivavoce.tools.sandbox.bubblewrap import Bubblewrap
 from vivavoce.tools.sandbox.places import tools_of
-from vivavoce.tools.sandbox.probe import Landlock, bubblewraps
+from vivavoce.tools.sandbox.probe import Landlock, bubblewraps, tried
 from vivavoce.tools.workspace import Workspace
 from vivavoce.tools.workspace.writing import write
 
@@ -317,6 +317,19 @@ async def test_a_command_that_cannot_have_its_turn_is_refused(tmp_path: Path) ->
             await sandbox.run("true", cwd=house.workspace, limits=Limits(seconds=0.2))
         done = await sandbox.run("echo read", cwd=house.workspace, read_only=True)
         assert done.output == "read\n", "one that only reads waits for nobody"
+
+
+async def test_a_sandbox_is_not_given_up_since_a_command_is_at_work(tmp_path: Path) -> None:
+    """Of another server's, while this one is started."""
+    house = House(tmp_path)
+    program = list(bubblewraps(os.defpath, Path("/nowhere")))[-1]
+    sandbox = Bubblewrap(program=program, workspace=house.workspace, tools=tools_of(os.defpath))
+    async with asyncio.TaskGroup() as group:
+        with guarded(house.workspace):
+            trial = group.create_task(tried(sandbox))
+            await asyncio.sleep(0.2)
+            assert not trial.done()
+    assert trial.result()[1] is None
 
 
 def test_no_other_repository_is_mounted_whatever_is_swapped(tmp_path: Path) -> None:

@@ -358,7 +358,8 @@ def _walked(tree: Tree, until: float, most: int | None) -> Looked | None:
 
 def _passable(tree: Tree, folder: Parts) -> bool:
     with contextlib.suppress(OSError), tree.folder(folder[:-1]) as here:
-        return os.access(folder[-1] if folder else ".", os.X_OK, dir_fd=here, effective_ids=True)
+        name, effective = folder[-1] if folder else ".", os.access in os.supports_effective_ids
+        return os.access(name, os.X_OK, dir_fd=here, effective_ids=effective)
     return False
 
 

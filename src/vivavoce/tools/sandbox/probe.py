@@ -226,6 +226,7 @@ class LateSandbox:
 log = logging.getLogger(__name__)
 
 _TRIAL = Limits(seconds=10, processes=64)
+_PATIENCE = 90.0
 _QUESTIONS = """
 echo ran
 cat '{canary}' && echo SAW-THE-CANARY
@@ -331,7 +332,9 @@ async def tried(sandbox: Confined) -> tuple[tuple[str, ...], str | None]:
             canary, port = f"{folder}/canary", listening.getsockname()[1]
             await SHARED.run(Path(canary).write_text, secret)
             questions = _QUESTIONS.format(canary=canary, port=port)
-            done = await sandbox.run(questions, cwd=sandbox.workspace, limits=_TRIAL)
+            # Another server's command may be at work in there: that is no fault of the sandbox.
+            patient = replace(sandbox, patience=_PATIENCE)
+            done = await patient.run(questions, cwd=sandbox.workspace, limits=_TRIAL)
             outside = len(os.listdir(folder)) > 1
     except (VivavoceError, OSError) as exc:
         return (), str(exc)

@@ -91,6 +91,8 @@ class Confined:
     """The command only reads: nothing in the workspace can be written."""
     git: Guard | None = None
     """Of the command that is run now."""
+    patience: float | None = None
+    """Seconds that a command waits for its turn; otherwise half of those that it has."""
     filtered: str = "a filter of system calls"
     mounts_git: bool = False
     """Can it show a repository's copy in its place?"""
@@ -160,7 +162,7 @@ class Confined:
         guard = Guard(cwd, mounting=self.mounts_git)
         told: tuple[str, ...] = ()
         try:
-            limits = await _turn(guard, limits)
+            limits = await _turn(guard, limits, self.patience)
             await asyncio.to_thread(guard.before)
             here = replace(here, git=guard)
             done = await here._run(command, limits, network, on_output)
@@ -182,15 +184,17 @@ class Confined:
         raise NotImplementedError
 
 
-async def _turn(guard: Guard, limits: Limits) -> Limits:
-    """One command at a time writes in a folder. What is left of its time, when it is its turn."""
+async def _turn(guard: Guard, limits: Limits, patience: float | None) -> Limits:
+    """One command at a time writes in a folder. What it may take, when it is its turn: waiting is
+    part of its time, unless there is patience."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     while not await asyncio.to_thread(guard.turn):
-        if loop.time() - began >= limits.seconds / 2:
+        if loop.time() - began >= (limits.seconds / 2 if patience is None else patience):
             raise Unavailable("Another command is still at work in this folder")
         await asyncio.sleep(_TURN)
-    return replace(limits, seconds=limits.seconds - (loop.time() - began))
+    spent = loop.time() - began if patience is None else 0.0
+    return replace(limits, seconds=limits.seconds - spent)
 
 
 async def scratch_folder(stack: AsyncExitStack) -> Path:
