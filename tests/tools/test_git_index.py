@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from vivavoce.tools.repositories.index import writes_only_files
+from vivavoce.tools.repositories.settings import hash_size
 
 FILE, LINK, FOLDER = 0o100644, 0o120000, 0o040000
 Entry = tuple[bytes, int]
@@ -112,6 +113,22 @@ def test_tables_that_tell_the_same_entries_are_fine() -> None:
     )
     split = made((b"", FILE), more=extension(b"link", bytes(20)))
     assert writes_only_files(split, 20), "its name is in the file that it shares"
+
+
+@pytest.mark.parametrize(
+    ("told", "size"),
+    [
+        ("", 20),
+        ("objectFormat = sha1", 20),
+        ("objectFormat = sha256", 32),
+        ("objectFormat = sha256\n objectformat = sha1", None),
+        ("objectFormat = sha1 # sha256", None),
+        ("objectFormat = sha256 ; x", None),
+        ("objectFormat = sha\\\n256", None),
+    ],
+)
+def test_an_index_is_read_with_the_size_that_git_takes(told: str, size: int | None) -> None:
+    assert hash_size(f"[core]\n bare = false\n[extensions]\n {told}\n") == size
 
 
 HONEST = {

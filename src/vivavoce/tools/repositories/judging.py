@@ -38,7 +38,8 @@ def stamps(tree: Tree, at: Path, git: Parts) -> dict[Parts, Stamp]:
 
 
 def index_is_fine(tree: Tree, git: Parts, data: bytes | None) -> bool:
-    return data is not None and writes_only_files(data, hash_size(_text(tree, (*git, "config"))))
+    size = hash_size(_text(tree, (*git, "config")))
+    return data is not None and size is not None and writes_only_files(data, size)
 
 
 def _harmless(tree: Tree, git: Parts, path: Parts) -> bool:

@@ -50,10 +50,16 @@ def _plain_value(value: str) -> bool:
     return "::" not in bare and not bare.startswith("-")
 
 
-def hash_size(text: str) -> int:
-    """Of the repository's object names, in bytes."""
-    formats = [value for name, value in settings(text) if name == "extensions.objectformat"]
-    return 32 if any("sha256" in value.lower() for value in formats) else 20
+def hash_size(text: str) -> int | None:
+    """Of the repository's object names, in bytes; None where it is told in more than one way."""
+    told = {value.lower() for name, value in settings(text) if name == "extensions.objectformat"}
+    match sorted(told):
+        case [] | ["sha1"]:
+            return 20
+        case ["sha256"]:
+            return 32
+        case _:
+            return None
 
 
 def named_words(text: str) -> Iterator[str]:
