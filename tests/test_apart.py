@@ -83,6 +83,48 @@ def test_a_workspace_inside_a_part_of_the_server_is_refused(
     assert any(f"lies inside {what}" in one for one in found), found
 
 
+TRIED: dict[str, Callable[[Path], dict[str, object]]] = {
+    "the checkout": lambda at: {"workspace": PACKAGE.parents[1]},
+    "the checkout, by dots": lambda at: {
+        "workspace": Path(f"{at}/x" + "/.." * 20, PACKAGE.relative_to("/"))
+    },
+    "the root": lambda at: {"workspace": Path("/")},
+    "a folder with everything in it": lambda at: {"workspace": at, "data_dir": at / "d"},
+    "the environment of Python": lambda at: {"workspace": Path(sys.prefix)},
+    "inside the data": lambda at: {"workspace": at / "d/x", "data_dir": at / "d"},
+    "models inside": lambda at: {"workspace": at / "w", "models_dir": at / "w/m"},
+    "the database inside": lambda at: {
+        "workspace": at / "w",
+        "database_url": f"sqlite:///{at}/w/x.db",
+    },
+    "the database inside, from where it is started": lambda at: {
+        "workspace": at / "start",
+        "database_url": "sqlite:///x.db",
+    },
+    "the script inside": lambda at: {"workspace": at / "w", "script": at / "w/s.yaml"},
+}
+
+
+@pytest.mark.parametrize("what", TRIED)
+def test_no_such_workspace_is_taken(what: str, tmp_path: Path) -> None:
+    assert problems(load_settings(**TRIED[what](tmp_path)), _agent(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["LD_PRELOAD", "LD_LIBRARY_PATH"])
+def test_no_variable_loads_code_from_the_workspace(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, f"/usr/lib:{tmp_path}/w/x.so")
+    settings = load_settings(workspace=tmp_path / "w")
+    assert any(f"what {name} names" in one for one in problems(settings, _agent(tmp_path)))
+
+
+def test_nor_does_the_path_of_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path / "w/lib")
+    settings = load_settings(workspace=tmp_path / "w")
+    assert any("loads modules from" in one for one in problems(settings, _agent(tmp_path)))
+
+
 def test_a_link_does_not_hide_it_in_either_direction(tmp_path: Path) -> None:
     (tmp_path / "innocent").symlink_to(PACKAGE.parent)
     found = problems(load_settings(workspace=tmp_path / "innocent"), _agent(tmp_path))

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.contract.records import event
 from tests.server.doors import Doors, doors, refused
@@ -80,6 +84,83 @@ async def test_the_export_for_people_can_be_read_and_forges_no_heading(tmp_path:
             assert f"## {heading}" in lines
         assert f"> {NEEDLE}" in lines
         assert "- `notes.md`" in lines
+
+
+async def exported(d: Doors, user: str, meanwhile: Callable[[], None]) -> dict[str, str | None]:
+    """The files of an export whose reader stops after the first words, and goes on later."""
+    pieces = d.here.data.export(user, "json")
+    first = await anext(pieces)
+    meanwhile()
+    told = json.loads(first + b"".join([piece async for piece in pieces]))
+    return {
+        file["path"]: base64.b64decode(file["base64"]).decode() if "base64" in file else None
+        for file in told["files"]
+    }
+
+
+def _own(tmp_path: Path) -> Path:
+    """The one folder that there is."""
+    (found,) = tmp_path.rglob("notes.md")
+    return found.parent
+
+
+OUTSIDE = "the server's own secret"
+SWAPS = {
+    "the folder, for a link": "mv door z; ln -s {out} door",
+    "the folder, for a link by dots": "mv door z; ln -s ../../../../../../../../{out} door",
+    "the folder, for a link within": "mv door z; ln -s z door",
+    "the file, for a link": "ln -sf {out}/name door/name",
+    "the file, for a pipe": "rm door/name; mkfifo door/name",
+    "the file, for a folder": "rm door/name; mkdir door/name",
+    "the folder, for a file": "mv door z; echo x > door",
+}
+
+
+@pytest.mark.parametrize("swapped", SWAPS)
+async def test_an_export_reads_nothing_that_was_swapped_in_while_it_went_on(
+    swapped: str, tmp_path: Path
+) -> None:
+    async with doors(tmp_path, **SETTINGS) as d:
+        await everything(d, ADA, NEEDLE)
+        own, out = _own(tmp_path), tmp_path / "out"
+        out.mkdir()
+        (out / "name").write_text(OUTSIDE)
+        (own / "a_big").write_text("x" * 300_000)
+        (own / "door").mkdir()
+        (own / "door/name").write_text("own")
+
+        def swap() -> None:
+            command = SWAPS[swapped].replace("{out}", str(out))
+            subprocess.run(["/bin/sh", "-c", command], cwd=own, check=True)
+
+        files = await exported(d, ADA, swap)
+        assert files["notes.md"] == NEEDLE
+        assert files["door/name"] is None
+        assert OUTSIDE not in str(files)
+
+
+async def test_an_ordinary_workspace_is_exported_with_all_its_files(tmp_path: Path) -> None:
+    """Links in it are left out, wherever they lead; names may be anything."""
+    async with doors(tmp_path, **SETTINGS) as d:
+        await everything(d, ADA, NEEDLE)
+        own = _own(tmp_path)
+        odd = os.fsdecode(b"caf\xe9.txt")
+        for name in ("src/deep/er/main.py", ".env", ".git/config", "my notes.txt", odd):
+            (own / name).parent.mkdir(parents=True, exist_ok=True)
+            (own / name).write_text("kept")
+        (own / "inside").symlink_to("src")
+        (own / "file").symlink_to("notes.md")
+        (own / "loop").symlink_to("loop")
+        (own / "out").symlink_to("/etc")
+        os.mkfifo(own / "pipe")
+        files = await exported(d, ADA, lambda: None)
+        assert files.pop("notes.md") == NEEDLE
+        assert set(files.values()) == {"kept"}
+        assert sorted(files) == [
+            *(".env", ".git/config", "caf\ufffd.txt", "my notes.txt", "src/deep/er/main.py")
+        ]
+        answer = await d.http.get("/api/v1/data", params={"format": "markdown"}, **by(ADA))
+        assert "- `src/deep/er/main.py`" in answer.text.splitlines()
 
 
 async def test_after_deleting_nothing_of_the_user_is_in_any_file(tmp_path: Path) -> None:

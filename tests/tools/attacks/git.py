@@ -30,6 +30,182 @@ class Attack:
     setup: str = ""
 
 
+def _script(name: str, text: str = "#!/bin/sh\\ntouch {owned}\\n") -> str:
+    return f"printf '{text}' > {name}; chmod +x {name}"
+
+
+def _index(folder: str, *, version: int = 2, name: str = ".git/hooks/post-index-change") -> str:
+    """An index that git would not write: with a file of its own folder in it."""
+    code = """
+import hashlib, struct, subprocess, sys
+version, name = int(sys.argv[1]), sys.argv[2].encode()
+def git(*words, given=None):
+    return subprocess.run(["git", *words], input=given, capture_output=True).stdout.strip().decode()
+script = git("hash-object", "-w", "--stdin", given=b"#!/bin/sh\\ntouch {owned}\\n")
+def entry(name, sha, mode, before):
+    made = struct.pack(">10I", *[0] * 6, mode, 0, 0, 0) + bytes.fromhex(sha)
+    made += struct.pack(">H", len(name))
+    if version == 4:
+        return made + bytes([len(before)]) + name + bytes(1)
+    made += name
+    return made + bytes(8 - len(made) % 8)
+body = b"DIRC" + struct.pack(">II", version, 2) + entry(name, script, 0o100755, b"")
+body += entry(b"a", git("rev-parse", ":a"), 0o100644, name)
+open(".git/index", "wb").write(body + hashlib.sha1(body).digest())
+"""
+    return f"cd {folder}; python3 - {version} {name} <<'PY'{code}PY\n"
+
+
+_TRACKED = f"echo a > a; {_COMMIT}"
+_CHECKED_OUT = "rm -f a; git checkout -- . ; git checkout -- a; git status; git reset --hard"
+_ENDS = {
+    "a vertical tab": "\\v",
+    "a form feed": "\\f",
+    "a return": "\\r",
+    "a separator": "\\x1c",
+    "a next line": "\\xc2\\x85",
+    "a line separator": "\\xe2\\x80\\xa8",
+}
+_MANY_SAMPLES = "seq 1 {0} | sed 's/.*/x&.sample/' | xargs touch"
+HARDER = [
+    Attack(
+        "settings behind a comment that seems to go on",
+        "git init -q new; printf '[core]\\n\\t# x \\\\\\n\\tfsmonitor = touch {owned}\\n' "
+        ">> new/.git/config",
+        run="git -C new status",
+    ),
+    Attack(
+        "settings behind a value with a comment that seems to go on",
+        "git init -q new; printf '[core]\\n\\tbare = false ; \\\\\\n\\tfsmonitor = touch {owned}"
+        "\\n' >> new/.git/config",
+        run="git -C new status",
+    ),
+    *(
+        Attack(
+            f"a section that ends with {name} for some",
+            f'git init -q new; printf \'[alias]\\n# {end}[remote "x"]\\n\\turl = '
+            "!touch {owned}\\n' >> new/.git/config",
+            run="git -C new url",
+        )
+        for name, end in _ENDS.items()
+    ),
+    Attack(
+        "settings behind a megabyte of comments",
+        "git init -q new; (yes '# nothing' | head -c 1100000; "
+        "printf '\\n[core]\\n\\tfsmonitor = touch {owned}\\n') >> new/.git/config",
+        run="git -C new status",
+    ),
+    Attack(
+        "two sections on one line",
+        "git init -q new; printf '[remote \"x\"][core]fsmonitor = touch {owned}\\n' "
+        ">> new/.git/config",
+        run="git -C new status",
+    ),
+    Attack(
+        "hooks among thousands of samples",
+        "git init -q new; mkdir -p new/.git/hooks; cd new/.git/hooks; for h in pre-commit "
+        "post-commit post-index-change reference-transaction prepare-commit-msg commit-msg; do "
+        + _script("$h")
+        + f"; done; {_MANY_SAMPLES.format(8000)}",
+        run="cd new; echo x > x; " + _COMMIT,
+    ),
+    Attack(
+        "thousands of hooks",
+        "git init -q new; mkdir -p new/.git/hooks; cd new/.git/hooks; seq 1 5000 | xargs touch; "
+        + _script("pre-commit"),
+        run="cd new; echo x > x; " + _COMMIT,
+    ),
+    Attack(
+        "a log that is a link, in the depth",
+        "git init -q new; cd new; echo a > a; git add a; d=a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/q/r;"
+        "git checkout -q -b $d; git -c user.name=A -c user.email=a@b commit -qm a;"
+        "rm .git/logs/refs/heads/$d; ln -s {kept} .git/logs/refs/heads/$d",
+        run="cd new; echo x > x; " + _COMMIT,
+    ),
+    Attack(
+        "an index with a hook in it",
+        _index("."),
+        run=_CHECKED_OUT,
+        setup=_TRACKED,
+    ),
+    Attack(
+        "an index of version 4 with a hook in it",
+        _index(".", version=4),
+        run=_CHECKED_OUT,
+        setup=_TRACKED,
+    ),
+    Attack(
+        "an index with a hook in it, in a new repository",
+        f"git init -q new; cd new; echo a > a; git add a; {_index('.')}",
+        run=f"cd new; {_CHECKED_OUT}",
+    ),
+    Attack(
+        "an index with a nested repository's hook in it",
+        _index(".", name="sub/.git/hooks/pre-commit"),
+        run=f"{_CHECKED_OUT}; cd sub; echo x > x; {_COMMIT}",
+        setup=f"{_TRACKED}; git init -q sub; mkdir -p sub/.git/hooks",
+    ),
+    Attack(
+        "what a rebase that the user began would run",
+        "echo 'exec touch {owned}' > .git/rebase-merge/git-rebase-todo",
+        run="git rebase --continue",
+        setup="mkdir -p .git/rebase-merge; cd .git/rebase-merge; echo '# pick' > git-rebase-todo;"
+        "git rev-parse HEAD | tee onto orig-head > stopped-sha; echo refs/heads/main > head-name;"
+        "echo 1 > msgnum; echo 1 > end; : > interactive",
+    ),
+    Attack(
+        "a new repository beside ten thousand files",
+        "mkdir many; cd many; seq 1 10000 | xargs touch; cd ..; git init -q new;"
+        "git -C new config core.fsmonitor 'touch {owned}'",
+        run="git -C new status",
+    ),
+]
+
+NEW = {
+    "a hook": "printf x > .git/hooks/pre-commit",
+    "core.fsmonitor": "git config core.fsmonitor x",
+    "include.path": "git config include.path ../x",
+    "core.hooksPath": "git config core.hooksPath h",
+    "an alias": "git config alias.x '!id'",
+    "a filter": "git config filter.x.clean id",
+    "commondir": "echo .. > .git/commondir",
+    "alternates": "mkdir -p .git/objects/info; echo /x > .git/objects/info/alternates",
+    "settings of the work tree": "git config extensions.worktreeConfig true; "
+    "printf '[core]\\n fsmonitor=x\\n' > .git/config.worktree",
+    "a file that says where": "mv .git g; echo 'gitdir: g' > .git",
+    "a link that says where": "mv .git g; ln -s g .git",
+    "hooks as a link": "rm -r .git/hooks; mkdir h; echo x > h/pre-commit; ln -s ../h .git/hooks",
+    "a program as a remote": "git config remote.o.url 'ext::sh -c id'",
+    "a program as a remote, in quotes": 'printf \'[remote "o"]\\n url = ext":":sh -c id\\n\' '
+    ">> .git/config",
+    "a program as a remote, in two lines": "printf '[remote \"o\"]\\n url = ext:\\\\\\n:sh\\n' "
+    ">> .git/config",
+    "a submodule's settings": "mkdir -p .git/modules; git init -q --bare .git/modules/m; "
+    "printf '[core]\\n fsmonitor=x\\n' >> .git/modules/m/config",
+    "a mark before the section": "printf '\\xef\\xbb\\xbf[core]\\n fsmonitor=x\\n' > .git/config",
+    "a section with a dot": "printf '[core.x]\\n fsmonitor=x\\n' >> .git/config",
+    "all on one line": "printf '[core]fsmonitor=x\\n' >> .git/config",
+    "in another case": "printf '[CORE]\\n FsMonitor=x\\n' >> .git/config",
+    "core.sshCommand": "git config core.sshCommand id",
+    "gpg.program": "git config gpg.program id",
+    "credential.helper": "git config credential.helper '!id'",
+    "core.pager": "git config core.pager id",
+    "core.editor": "git config core.editor id",
+    "diff.external": "git config diff.external id",
+    "a remote that promises": "printf '[remote \"o\"]\\n promisor=true\\n' >> .git/config",
+    "a remote's program": "printf '[remote \"o\"]\\n uploadpack=id\\n' >> .git/config",
+    "a bare repository's settings": "git init -q --bare b.git; printf '[core]\\n# \\\\\\n bare="
+    "false\\n worktree=..\\n fsmonitor=touch x\\n' >> b.git/config",
+    "settings that cannot be read as text": "printf '[user]\\n name = a\\0b\\n' >> .git/config",
+    "an index that is none": "echo DIRC > .git/index",
+    "links among many objects": "mkdir -p .git/objects/ab; cd .git/objects/ab; "
+    "seq 1 3000 | xargs touch; ln -s /etc zz",
+    "refs too deep to be looked at": "mkdir -p .git/refs/$(printf 'd/%.0s' $(seq 1 40))",
+    "a rebase": "mkdir .git/rebase-merge; echo 'exec id' > .git/rebase-merge/git-rebase-todo",
+    "a sequence": "mkdir .git/sequencer; echo 'pick x' > .git/sequencer/todo",
+}
+"""Each in a repository that a command has just made: something of it is put aside."""
+
 ATTACKS = [
     Attack("commondir", _evil("evil") + " && echo ../evil > .git/commondir"),
     Attack(
@@ -231,6 +407,7 @@ ATTACKS = [
         "[ ! -e .git/objects/info/alternates ]",
         run="grep -qs . .git/objects/info/alternates && touch {owned}",
     ),
+    *HARDER,
 ]
 
 HONEST = [
@@ -253,5 +430,23 @@ HONEST = [
     ("git init -q other && cd other && echo a > a && git add a && git status --short", "A  a"),
     ("cd other && git -c user.name=A -c user.email=a@b commit -qm one; git log --format=%s", "one"),
     ("git rev-parse --verify v1^{commit} | wc -c", "41"),
+    ("git -C kept status --short; git -C kept log --format=%s", "the user's"),
+    ("cd kept && echo b > b && git add b && git status --short", "A  b"),
+    ("git submodule status --cached | wc -l", "0"),
+    ("git ls-files .git/hooks | wc -l; ls .git/hooks/x3000.sample", "x3000.sample"),
+    ("git update-index --index-version 4 && git status --short | wc -l", "0"),
+    ("echo c > c; git add c; git status --short c", "A  c"),
+    ("git update-index --split-index && echo d > d && git add d && git ls-files d", "d"),
+    ("git update-index --no-split-index && git ls-files d", "d"),
+    ("git -c user.name=A -c user.email=a@b commit -qm fourth; git log --format=%s -1", "fourth"),
+    ("mkdir -p .github/.gitx && touch .github/x .gitignore .gitattributes .github/.gitx/y", ""),
+    ("git add .github .gitignore .gitattributes && git ls-files | grep -c git", "4"),
+    ("ln -s c link && git add link && git ls-files -s link", "120000"),
+    ("git checkout -q -b a/b/c && git branch --show-current", "a/b/c"),
+    ("git -c user.name=A -c user.email=a@b commit -qm fifth; git log --format=%s -1", "fifth"),
+    ("git checkout -q main && git -c user.name=A -c user.email=a@b merge -q --no-ff a/b/c", ""),
+    ("git log --format=%s -1", "Merge branch 'a/b/c'"),
+    ("git clone -q . copy && git -C copy log --format=%s -1", "Merge branch"),
+    ("git worktree list | wc -l", "1"),
 ]
 """In this order, each a command of its own: what one leaves the next one finds."""

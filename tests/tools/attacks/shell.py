@@ -150,6 +150,22 @@ PRIVILEGE = [
     ),
     Attack("new privileges", "grep -q 'NoNewPrivs:.*0' /proc/self/status && echo BREACH"),
     Attack("make a device", "mknod disk b 253 0 && echo BREACH"),
+    Attack("make the memory's device", "mknod mem c 1 5 && head -c 4 mem && echo BREACH"),
+    Attack("a new user namespace alone", "unshare -U id && echo BREACH"),
+    Attack("a hard link to a program", "ln /usr/bin/env env-of-my-own && echo BREACH", True),
+    Attack("a link to the password hashes", "ln -sf /etc/shadow s; cat s && echo BREACH"),
+    Attack(
+        "memory of another, and its faults",
+        _py(
+            _SYSCALL + "for call in ({pidfd_getfd}, {userfaultfd}):\n"
+            " libc.syscall(call, 0, 0, 0)\n if ctypes.get_errno() != 1: print('BREACH')"
+        ),
+        namespaces=True,
+    ),
+    Attack(
+        "another key ring's keys",
+        _py(_SYSCALL + "if libc.syscall({add_key}, 0, 0, 0, 0, 0) >= 0: print('BREACH')"),
+    ),
     Attack(
         "what runs when programs crash",
         _opens("/proc/sys/kernel/core_pattern"),
@@ -176,6 +192,50 @@ PRIVILEGE = [
             _SYSCALL + "libc.syscall({open_by_handle_at}, -100, 0, 0)\n"
             "if ctypes.get_errno() != 1: print('BREACH')"
         ),
+    ),
+]
+_SET_ID = "find . -maxdepth 1 -perm /6000 -name 'id-*' | grep -q . && echo BREACH; rm -rf id-*"
+SET_ID = [
+    Attack("a set-uid file", f"cp /bin/true id-a; chmod 4755 id-a; {_SET_ID}"),
+    Attack("a set-uid and set-gid file", f"cp /bin/true id-a; chmod 6755 id-a; {_SET_ID}"),
+    Attack("a set-gid file by letters", f"cp /bin/true id-a; chmod g+s id-a; {_SET_ID}"),
+    Attack("a set-gid folder", f"mkdir -m 2777 id-a; {_SET_ID}"),
+    Attack("a set-uid file by install", f"install -m 4755 /bin/true id-a; {_SET_ID}"),
+    Attack(
+        "a set-uid file from an archive",
+        f"cp /bin/true id-a; tar cf t --mode=4755 id-a;rm id-a; tar xpf t; {_SET_ID}",
+    ),
+    *(
+        Attack(
+            f"a set-uid file by {name}",
+            _py(
+                "import os\ntry:\n os.umask(0)\n fd = os.open('id-b', os.O_CREAT | os.O_RDWR)\n "
+                + call.replace("; ", "\n ")
+                + "\nexcept OSError: pass"
+            )
+            + f"\n{_SET_ID}",
+        )
+        for name, call in (
+            ("fchmod", "os.fchmod(fd, 0o4755)"),
+            ("fchmodat", "os.chmod('id-b', 0o4755, dir_fd=os.open('.', os.O_RDONLY))"),
+            ("open", "os.open('id-c', os.O_CREAT | os.O_WRONLY, 0o4755)"),
+            (
+                "a file without a name",
+                "t = os.open('.', os.O_TMPFILE | os.O_RDWR, 0o4755); "
+                "os.link(f'/proc/self/fd/{t}', 'id-c', follow_symlinks=True)",
+            ),
+            ("mknod", "os.mknod('id-c', 0o104755)"),
+            ("mkdir", "os.mkdir('id-c', 0o6777); os.chmod('id-c', 0o6777)"),
+            (
+                "openat2",
+                "import ctypes, struct; how = struct.pack('QQQ', os.O_CREAT | os.O_WRONLY, "
+                "0o4755, 0); ctypes.CDLL(None).syscall(437, -100, b'id-c', how, 24)",
+            ),
+            (
+                "fchmodat2",
+                "import ctypes; ctypes.CDLL(None).syscall(452, -100, b'id-b', 0o4755, 0)",
+            ),
+        )
     ),
 ]
 NETWORK = [
@@ -279,6 +339,7 @@ ATTACKS = [
     *ENVIRONMENT,
     *PROCESSES,
     *PRIVILEGE,
+    *SET_ID,
     *NETWORK,
     *WRITING,
     *TERMINAL,

@@ -50,4 +50,9 @@ HONEST = [
     Honest("ln -s made.txt link && cat link", "kept"),
     Honest("xargs -n1 echo < made.txt", "kept"),
     Honest("diff made.txt link && echo same", "same"),
+    Honest("install -m 755 made.txt run && stat -c %a run", "755"),
+    Honest("cp -a made.txt same && chmod u+x,go-w same && stat -c %A same", "-rwxr--r--"),
+    Honest("mkdir -m 1777 sticky && stat -c %a sticky", "1777"),
+    Honest('python3 -c \'import os, stat; os.mkfifo("p", 0o600); print("piped")\'', "piped"),
+    Honest("tar cf t.tar made.txt && rm -f made2 && tar xpf t.tar && echo unpacked", "unpacked"),
 ]

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import platform
 import struct
+from collections.abc import Callable
 
 import pytest
 
 from tests.tools.sandbox.kinds import made
 from tests.tools.sandbox.world import a_world
-from vivavoce.tools.sandbox.calls import ALLOW, MACHINES, REFUSE, UNKNOWN, allowed, filter_for
+from vivavoce.tools.sandbox.calls import (
+    ALLOW,
+    MACHINES,
+    REFUSE,
+    UNKNOWN,
+    allowed,
+    filter_for,
+    modes_filter,
+)
 
 EACH = pytest.mark.parametrize("machine", sorted(MACHINES))
 FORBIDDEN = {
@@ -38,9 +47,15 @@ FORBIDDEN = {
 }  # fmt: skip
 
 
-def _answer(machine: str, number: int, *arguments: int, audit: int | None = None) -> int:
+def _answer(
+    machine: str,
+    number: int,
+    *arguments: int,
+    audit: int | None = None,
+    made: Callable[[str], bytes | None] = filter_for,
+) -> int:
     """What the kernel would do with this call."""
-    program = filter_for(machine)
+    program = made(machine)
     assert program is not None
     lines = list(struct.iter_unpack("=HBBI", program))
     given = struct.pack(
@@ -69,6 +84,7 @@ def _answer(machine: str, number: int, *arguments: int, audit: int | None = None
 @EACH
 def test_what_is_on_the_list_is_allowed_and_nothing_else(machine: str) -> None:
     decided = {"socket", "ioctl", "clone", "personality"}
+    # With zeros as arguments these set no mode, and are plain.
     calls = allowed(machine)
     plain = {number for name, number in calls.items() if name not in decided}
     special = {calls[name] for name in decided}
@@ -76,7 +92,7 @@ def test_what_is_on_the_list_is_allowed_and_nothing_else(machine: str) -> None:
     for number in range(600):
         if number not in special:
             expected = ALLOW if number in plain else UNKNOWN if number >= 463 else REFUSE
-            expected = UNKNOWN if number == 435 else expected  # clone3
+            expected = UNKNOWN if number in (435, 437) else expected  # clone3, openat2
             assert _answer(machine, number) == expected, number
 
 
@@ -105,6 +121,32 @@ def test_some_calls_are_decided_by_what_they_are_given(machine: str) -> None:
     assert _answer(machine, calls["personality"], 0x0400000) == REFUSE  # READ_IMPLIES_EXEC
 
 
+CREATED = 0o100 | 0o1
+MODES = {
+    "chmod": (0,), "fchmod": (0,), "fchmodat": (0, 0), "fchmodat2": (0, 0), "creat": (0,),
+    "mkdir": (0,), "mkdirat": (0, 0), "mknod": (0,), "mknodat": (0, 0),
+    "open": (0, CREATED), "openat": (0, 0, CREATED),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("made", [filter_for, modes_filter])
+@EACH
+def test_no_call_makes_a_file_that_gives_its_rights_away(
+    machine: str, made: Callable[[str], bytes | None]
+) -> None:
+    calls = allowed(machine)
+    for name, first in MODES.items():
+        for mode in (0o4755, 0o2755, 0o6000, 0o104711, 0xFFFFFFFF00000000 | 0o4000):
+            if name in calls:
+                assert _answer(machine, calls[name], *first, mode, made=made) == REFUSE, name
+        for mode in (0o755, 0o1777, 0o100644, 0o600, 0xFFFFFFFF00000000):
+            if name in calls:
+                assert _answer(machine, calls[name], *first, mode, made=made) == ALLOW, name
+    # A mode that nobody reads is no mode, but a file without a name has one.
+    assert _answer(machine, calls["openat"], 0, 0, 0o2, 0o6755, made=made) == ALLOW
+    assert _answer(machine, calls["openat"], 0, 0, 0o20200002, 0o6755, made=made) == REFUSE
+
+
 @EACH
 def test_another_abi_is_answered_as_if_there_were_none(machine: str) -> None:
     assert _answer(machine, 0, audit=0x40000003) == UNKNOWN
@@ -113,10 +155,9 @@ def test_another_abi_is_answered_as_if_there_were_none(machine: str) -> None:
 
 @EACH
 def test_its_jumps_stay_inside(machine: str) -> None:
-    program = filter_for(machine)
-    assert program is not None
+    program = (filter_for(machine) or b"") + (modes_filter(machine) or b"")
     lines = list(struct.iter_unpack("=HBBI", program))
-    assert len(lines) < 4096
+    assert 0 < len(lines) < 4096
     for place, (code, if_true, if_false, _) in enumerate(lines):
         if code & 0x07 == 0x05:
             assert place + 1 + max(if_true, if_false) < len(lines)
@@ -124,6 +165,7 @@ def test_its_jumps_stay_inside(machine: str) -> None:
 
 def test_a_machine_we_do_not_know_has_no_filter() -> None:
     assert filter_for("pdp11") is None
+    assert modes_filter("pdp11") is None
     assert allowed("pdp11") == {}
 
 

@@ -47,15 +47,46 @@ def test_tools_of_the_path_come_with_their_installation_but_not_with_secrets(
     assert found.last == (str(home / ".local/bin"),)
 
 
-def test_a_virtualenv_cannot_name_a_folder_that_is_no_python(tmp_path: Path) -> None:
-    (tmp_path / ".venv/bin").mkdir(parents=True)
-    secret = tmp_path / "elsewhere/deep/.ssh"
-    secret.mkdir(parents=True)
-    (tmp_path / ".venv/pyvenv.cfg").write_text(f"home = {secret}/bin\n")
-    assert workspace_tools(tmp_path).folders == ()
-    (secret / "lib/python3.12").mkdir(parents=True)
-    (secret / "lib/python3.12/os.py").touch()
-    assert workspace_tools(tmp_path) == Tools((secret,), (str(tmp_path / ".venv/bin"),))
+INSTALLED = ".local/share/uv/python/cpython-3.12"
+
+
+@pytest.mark.parametrize(
+    ("prefix", "shown"),
+    [
+        (INSTALLED, True),
+        (".pyenv/versions/3.12.1", True),
+        ("users/bob/env", False),
+        ("miniconda3", False),
+        (".local", False),
+        (".ssh", False),
+        (f"{INSTALLED}/share/more", False),
+        ("users/ann/.venv/python", False),
+    ],
+)
+def test_a_virtualenv_brings_a_python_only_from_where_installers_put_them(
+    prefix: str, shown: bool, tmp_path: Path
+) -> None:
+    ann = tmp_path / "users/ann"
+    (ann / ".venv/bin").mkdir(parents=True)
+    (tmp_path / prefix / "bin").mkdir(parents=True)
+    (ann / ".venv/pyvenv.cfg").write_text(f"home = {tmp_path / prefix}/bin\n")
+    assert workspace_tools(ann, tmp_path).folders == (), "no Python at all"
+    (tmp_path / prefix / "lib/python3.12").mkdir(parents=True)
+    (tmp_path / prefix / "lib/python3.12/os.py").touch()
+    expected = (tmp_path / prefix,) if shown else ()
+    assert workspace_tools(ann, tmp_path) == Tools(expected, (str(ann / ".venv/bin"),))
+
+
+def test_a_link_does_not_make_another_folder_an_installed_python(tmp_path: Path) -> None:
+    ann, bob = tmp_path / "users/ann", tmp_path / "users/bob/env"
+    (ann / ".venv/bin").mkdir(parents=True)
+    (bob / "lib/python3.12").mkdir(parents=True)
+    (bob / "lib/python3.12/os.py").touch()
+    (tmp_path / INSTALLED).parent.mkdir(parents=True)
+    (ann / "link").symlink_to(bob)
+    for home in (f"{ann}/link/bin", f"{tmp_path}/{INSTALLED}/../../../../../users/bob/env/bin"):
+        (ann / ".venv/pyvenv.cfg").write_text(f"home = {home}\n")
+        assert workspace_tools(ann, tmp_path).folders == ()
 
 
 def test_the_profile_of_macos_denies_first_and_hides_last() -> None:
@@ -63,6 +94,7 @@ def test_the_profile_of_macos_denies_first_and_hides_last() -> None:
     lines = text.splitlines()
     assert lines[:2] == ["(version 1)", "(deny default)"]
     assert '(allow file-read* file-write* (subpath "/w s"))' in lines
+    assert "(deny file-write-setugid)" in lines
     assert lines[-1] == '(deny file-read* file-write* (subpath "/w s/data"))'
     assert any(
         line.startswith('(deny file-write* (regex #"/\\.[gG][iI][tT]/(hooks') for line in lines

@@ -15,8 +15,8 @@ from vivavoce.errors import ToolFailed
 from vivavoce.runtime.ports import ToolContext, ToolOutput
 from vivavoce.tools.bash import bash_tool
 from vivavoce.tools.registry import Registry
+from vivavoce.tools.repositories.spelling import canonical
 from vivavoce.tools.workspace import Workspaces, workspace_tools
-from vivavoce.tools.workspace.names import canonical
 from vivavoce.tools.workspace.root import folder_of
 
 ANN, BOB = ToolContext(user_id="ann"), ToolContext(user_id="bob")

@@ -51,6 +51,15 @@ class Files(Protocol):
         """The folder that is this user's alone, if there is one."""
         ...
 
+    def files(self, user_id: str) -> Sequence[str]:
+        """The regular files in it, by their paths from it; no link is followed."""
+        ...
+
+    def opened(self, user_id: str, path: str) -> int:
+        """One of them, to be read, if it is still there and reached through no link: an export
+        takes as long as its reader, and the user's commands go on meanwhile. Raises `OSError`."""
+        ...
+
     def forget(self, user_id: str) -> int:
         """Deletes it; how many files went."""
         ...
@@ -129,12 +138,25 @@ class UserData:
         for number, row in enumerate(await self._work.kept(await self._tasks(user_id))):
             yield (b"," if number else b"") + b"\n" + _encoded(row)
         yield b'\n],"files":['
-        folder = await asyncio.to_thread(self._files.own, user_id)
-        for number, path in enumerate(await asyncio.to_thread(_listed, folder)):
+        for number, path in enumerate(await asyncio.to_thread(self._files.files, user_id)):
             yield (b"," if number else b"") + b"\n"
-            async for piece in _file(path, path.relative_to(folder or path)):
+            async for piece in self._file(user_id, path):
                 yield piece
         yield b"\n]}\n"
+
+    async def _file(self, user_id: str, path: str) -> AsyncIterator[bytes]:
+        # A name need not be UTF-8; JSON is.
+        about = {"path": os.fsencode(path).decode(errors="replace")}
+        try:
+            opened = await asyncio.to_thread(self._files.opened, user_id, path)
+        except OSError as fault:  # it went meanwhile, or is not to be read
+            yield orjson.dumps(about | {"error": fault.strerror})
+            return
+        with os.fdopen(opened, "rb") as file:
+            yield orjson.dumps(about)[:-1] + b',"base64":"'
+            while piece := await asyncio.to_thread(file.read, _PIECE):
+                yield base64.b64encode(piece)
+        yield b'"}'
 
     # --- Markdown: what people read ---------------------------------------------------------
 
@@ -187,12 +209,11 @@ class UserData:
             yield _text([*_quoted(task.result), ""] if task.result else [])
 
     async def _rest(self, user_id: str) -> list[str]:
-        folder = await asyncio.to_thread(self._files.own, user_id)
-        files = await asyncio.to_thread(_listed, folder)
+        files = await asyncio.to_thread(self._files.files, user_id)
         counted: dict[str, int] = {}
         async for name, _ in self._store.rows_of(user_id):
             counted[name] = counted.get(name, 0) + 1
-        listed = [f"- `{path.relative_to(folder or path)}`" for path in files]
+        listed = [f"- `{_line(path)}`" for path in files]
         rows = [f"- {count} of `{name}`" for name, count in counted.items()]
         words = "The JSON export has every one of these whole, and the files."
         return ["", "## Files", "", *listed, "", "## In all", "", words, "", *rows, ""]
@@ -228,27 +249,6 @@ def _encoded(row: dict[str, Any]) -> bytes:
         with contextlib.suppress(orjson.JSONDecodeError):
             row = {**row, "data": orjson.loads(row["data"])}
     return orjson.dumps(row, default=str)
-
-
-def _listed(folder: Path | None) -> list[Path]:
-    """Regular files; links lead to what is somebody else's."""
-    if folder is None:
-        return []
-    found = (Path(place, name) for place, _, names in os.walk(folder) for name in names)
-    return sorted(path for path in found if path.is_file() and not path.is_symlink())
-
-
-async def _file(path: Path, name: Path) -> AsyncIterator[bytes]:
-    try:
-        opened = await asyncio.to_thread(os.open, path, os.O_RDONLY | os.O_NOFOLLOW)
-    except OSError as fault:  # it went meanwhile, or is not to be read
-        yield orjson.dumps({"path": str(name), "error": fault.strerror})
-        return
-    with os.fdopen(opened, "rb") as file:
-        yield orjson.dumps({"path": str(name)})[:-1] + b',"base64":"'
-        while piece := await asyncio.to_thread(file.read, _PIECE):
-            yield base64.b64encode(piece)
-    yield b'"}'
 
 
 async def _gathered(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -2,7 +2,8 @@
 
 A list of what is allowed: what ordinary programs need. Not on it, and refused as if one had no
 right to: other namespaces, mounts, kernel modules, keyrings, BPF, tracing, io_uring (which goes
-around filters), the clock, raw access to memory and devices. A number that is newer than this list
+around filters), the clock, raw access to memory and devices, and files that give their owner's or
+group's rights to whoever runs them (set-uid, set-gid). A number that is newer than this list
 is answered as if the kernel were older, and programs do without. The filter is a program of the
 kernel's classic BPF; bubblewrap hands it over. No I/O here.
 """
@@ -28,6 +29,20 @@ _NAMESPACES = 0x7E020080
 """Flags of `clone` that make a new one: mount, cgroup, UTS, IPC, user, pid, network, time."""
 _PERSONALITIES = (0, 0xFFFFFFFF)
 """The usual one, and asking which it is."""
+_MODES = {
+    name: position
+    for position, names in (
+        (1, "chmod fchmod creat mkdir mknod"),
+        (2, "fchmodat fchmodat2 mkdirat mknodat"),
+    )
+    for name in names.split()
+}
+"""Calls that set a mode, and where it is among their arguments."""
+_OPENING = {"open": (1, 2), "openat": (2, 3)}
+"""Where the flags and the mode are; the mode counts only where a file is made."""
+_SET_ID = 0o6000
+_MAKING = 0o100 | 0o20000000
+"""O_CREAT, and the bit of O_TMPFILE that is its own."""
 _X32 = 0x40000000
 _NEWEST = 463
 """The first number that this list knows nothing of."""
@@ -60,7 +75,7 @@ mmap:9:222 mprotect:10:226 mq_getsetattr:245:185 mq_notify:244:184 mq_open:240:1
 mq_timedreceive:243:183 mq_timedsend:242:182 mq_unlink:241:181 mremap:25:216 mseal:462:462
 msgctl:71:187 msgget:68:186 msgrcv:70:188 msgsnd:69:189 msync:26:227 munlock:150:229
 munlockall:152:231 munmap:11:215 nanosleep:35:101 newfstatat:262:79 open:2: openat:257:56
-openat2:437:437 pause:34: personality:135:92 pidfd_open:434:434 pidfd_send_signal:424:424
+pause:34: personality:135:92 pidfd_open:434:434 pidfd_send_signal:424:424
 pipe:22: pipe2:293:59 pkey_alloc:330:289 pkey_free:331:290 pkey_mprotect:329:288 poll:7:
 ppoll:271:73 prctl:157:167 pread64:17:67 preadv:295:69 preadv2:327:286 prlimit64:302:261
 pselect6:270:72 pwrite64:18:68 pwritev:296:70 pwritev2:328:287 read:0:63 readahead:187:213
@@ -95,6 +110,7 @@ class Machine:
     audit: int
     column: int
     clone3: int = 435
+    openat2: int = 437
 
 
 MACHINES = {"x86_64": Machine(0xC000003E, 1), "aarch64": Machine(0xC00000B7, 2)}
@@ -123,8 +139,11 @@ def _program(machine: Machine, calls: dict[str, int]) -> Iterator[bytes]:
     yield _line(_RETURN, 0, 0, UNKNOWN)
     yield _line(_LOAD, 0, 0, _NUMBER)
     yield from _from(_X32, UNKNOWN)
-    # Its flags are behind a pointer, where no filter sees them; without it programs use `clone`.
-    yield from (_line(_EQUAL, 0, 1, machine.clone3), _line(_RETURN, 0, 0, UNKNOWN))
+    # Their flags and modes are behind a pointer, where no filter sees them; without them programs
+    # use `clone` and `openat`.
+    for number in (machine.clone3, machine.openat2):
+        yield from (_line(_EQUAL, 0, 1, number), _line(_RETURN, 0, 0, UNKNOWN))
+    yield from _no_set_id(calls)
     yield from _values(calls["socket"], 0, _FAMILIES, hit=ALLOW, miss=REFUSE)
     yield from _values(calls["ioctl"], 1, (_TIOCSTI, _TIOCLINUX), hit=REFUSE, miss=ALLOW)
     yield from _values(calls["personality"], 0, _PERSONALITIES, hit=ALLOW, miss=REFUSE)
@@ -134,6 +153,42 @@ def _program(machine: Machine, calls: dict[str, int]) -> Iterator[bytes]:
     for start, action in reversed(_stretches(sorted(calls.values()))):
         yield from _from(start, action)
     yield _line(_RETURN, 0, 0, REFUSE)
+
+
+def _no_set_id(calls: dict[str, int]) -> Iterator[bytes]:
+    for name, position in _MODES.items():
+        if name in calls:
+            number = calls[name]
+            yield from _values(number, position, (_SET_ID,), hit=REFUSE, miss=ALLOW, test=_ANY_BIT)
+    for name, (flags, mode) in _OPENING.items():
+        if name in calls:
+            inside = (
+                _line(_LOAD, 0, 0, _ARGUMENTS + 8 * flags),
+                _line(_ANY_BIT, 0, 2, _MAKING),
+                _line(_LOAD, 0, 0, _ARGUMENTS + 8 * mode),
+                _line(_ANY_BIT, 1, 0, _SET_ID),
+                _line(_RETURN, 0, 0, ALLOW),
+                _line(_RETURN, 0, 0, REFUSE),
+            )
+            yield from (_line(_EQUAL, 0, len(inside), calls[name]), *inside)
+
+
+def modes_filter(machine: str | None = None) -> bytes | None:
+    """Only what no file may be made: for a sandbox that has a filter of its own, and answers
+    `openat2` itself."""
+    known = MACHINES.get(machine or platform.machine())
+    if known is None:
+        return None
+    lines = [
+        _line(_LOAD, 0, 0, _ARCHITECTURE),
+        _line(_EQUAL, 1, 0, known.audit),
+        _line(_RETURN, 0, 0, UNKNOWN),
+        _line(_LOAD, 0, 0, _NUMBER),
+        *_from(_X32, UNKNOWN),
+        *_no_set_id(allowed(machine)),
+        _line(_RETURN, 0, 0, ALLOW),
+    ]
+    return b"".join(lines)
 
 
 def _stretches(numbers: Sequence[int]) -> list[tuple[int, int]]:

@@ -1,6 +1,6 @@
 """The launcher between us and `sandlock`: a script of its own, started with `python -I`.
 
-    launcher.py POLICY-AS-JSON COMMAND …
+    launcher.py POLICY-AS-JSON FILTER-IN-HEX COMMAND …
 
 Everything the command starts stays below this process, whatever it detaches
 from, and is killed when the command ends, when this process is told to end,
@@ -20,6 +20,7 @@ import sys
 import threading
 
 _PDEATHSIG, _SUBREAPER, _CAPBSET_DROP, _NO_NEW_PRIVS = 1, 36, 24, 38
+_SECCOMP, _FILTER = 22, 2
 _CAPABILITIES_V3 = 0x20080522
 _ROUNDS = 1000
 
@@ -36,6 +37,20 @@ def _prepare() -> None:
     nothing = ctypes.create_string_buffer(struct.pack("=6I", *[0] * 6))
     if libc.capset(header, nothing) != 0:
         raise OSError(ctypes.get_errno(), "capabilities could not be dropped")
+
+
+def _filter(program: bytes) -> None:
+    """Before sandlock's own, which knows nothing of set-uid files."""
+
+    class Program(ctypes.Structure):
+        """`struct sock_fprog` of linux/filter.h."""
+
+        _fields_ = (("length", ctypes.c_ushort), ("lines", ctypes.c_char_p))
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    given = Program(len(program) // 8, program)
+    if program and libc.prctl(_SECCOMP, _FILTER, ctypes.byref(given), 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "the filter of system calls could not be set")
 
 
 def _children() -> list[int]:
@@ -63,8 +78,9 @@ def _kill_all() -> None:
                 os.waitpid(pid, 0)
 
 
-def main(policy: str, command: list[str]) -> int:
+def main(policy: str, program: str, command: list[str]) -> int:
     _prepare()
+    _filter(bytes.fromhex(program))
     given = json.loads(policy)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     threading.Thread(target=_end_when_told, daemon=True).start()
@@ -84,7 +100,7 @@ def _end_when_told() -> None:
 
 if __name__ == "__main__":
     try:
-        ended = main(sys.argv[1], sys.argv[2:])
+        ended = main(sys.argv[1], sys.argv[2], sys.argv[3:])
     finally:
         _kill_all()
     os._exit(ended & 0xFF)  # sandlock's threads need not be waited for

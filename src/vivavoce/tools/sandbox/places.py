@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +26,12 @@ NETWORK_ETC = tuple(
     )
 )
 VIRTUALENVS = (".venv", "venv")
+_INSTALLERS = (
+    *(".local/share/uv/python", ".pyenv/versions", ".local/share/mise/installs/python"),
+    *(".asdf/installs/python", ".local/share/rtx/installs/python"),
+)
+"""Where installers keep Pythons, and nothing else, in the home folder; each in a folder."""
+_INSTALLED = ("/opt/python", "/opt/hostedtoolcache/Python")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,26 +86,28 @@ def _private(prefix: Path, home: Path) -> bool:
     return prefix.parent == home or _too_much(prefix, home)
 
 
-def workspace_tools(workspace: Path) -> Tools:
+def workspace_tools(workspace: Path, home: Path | None = None) -> Tools:
     """A virtualenv of the workspace, with the Python it stands on, and what npm installed.
 
-    `pyvenv.cfg` is the workspace's, so a command may have written it: only
-    what is a Python installation outside is shown.
+    `pyvenv.cfg` is the workspace's, so a command may have written it. What looks like a Python
+    may be another user's folder: shown is only what an installer of this server's user put in its
+    own place. Pythons of the PATH are shown already.
     """
+    pythons = [(home or Path.home()) / each for each in _INSTALLERS]
     folders: list[Path] = []
     first: list[str] = []
     for name in VIRTUALENVS:
         root = workspace / name
         if (root / "pyvenv.cfg").is_file():
             first.append(str(root / "bin"))
-            if (prefix := _python_below(root)) is not None:
+            if (prefix := _python_below(root, [*pythons, *map(Path, _INSTALLED)])) is not None:
                 folders.append(prefix)
     if (workspace / "node_modules/.bin").is_dir():
         first.append(str(workspace / "node_modules/.bin"))
     return Tools(tuple(folders), tuple(first))
 
 
-def _python_below(virtualenv: Path) -> Path | None:
+def _python_below(virtualenv: Path, pythons: Sequence[Path]) -> Path | None:
     with contextlib.suppress(OSError, ValueError):
         for line in (virtualenv / "pyvenv.cfg").read_text()[:4096].splitlines():
             key, _, value = line.partition("=")
@@ -107,6 +115,8 @@ def _python_below(virtualenv: Path) -> Path | None:
                 continue
             prefix = Path(value.strip()).resolve().parent
             real = any(found.is_file() for found in prefix.glob("lib/python3*/os.py"))
-            if real and not _system(prefix) and not _private(prefix, Path.home()):
+            ours = any(prefix.parent == each.resolve() for each in pythons)
+            # Nor where a command could have written it.
+            if real and ours and not prefix.is_relative_to(virtualenv.parent.resolve()):
                 return prefix
     return None

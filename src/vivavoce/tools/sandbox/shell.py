@@ -16,6 +16,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from vivavoce.errors import Unavailable
 from vivavoce.processes import control_groups
 from vivavoce.processes.bounded import Finished, Launch, Limits, OnOutput, execute
 from vivavoce.processes.threads import SHARED
@@ -24,6 +25,7 @@ from vivavoce.tools.sandbox.places import Tools, workspace_tools
 
 SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin")
 GIT_AFTERWARDS = "what git would run is put aside after a command, not kept from being written"
+_TURN = 0.05
 NOT_STARTED = 125
 """The exit code when the limits could not be set: better nothing than without them."""
 
@@ -89,6 +91,8 @@ class Confined:
     """The command only reads: nothing in the workspace can be written."""
     git: Guard | None = None
     """Of the command that is run now."""
+    patience: float | None = None
+    """Seconds that a command waits for its turn; otherwise half of those that it has."""
     filtered: str = "a filter of system calls"
     mounts_git: bool = False
     """Can it show a repository's copy in its place?"""
@@ -158,6 +162,7 @@ class Confined:
         guard = Guard(cwd, mounting=self.mounts_git)
         told: tuple[str, ...] = ()
         try:
+            limits = await _turn(guard, limits, self.patience)
             await asyncio.to_thread(guard.before)
             here = replace(here, git=guard)
             done = await here._run(command, limits, network, on_output)
@@ -177,6 +182,19 @@ class Confined:
     ) -> Launch:
         """The command line that confines the command; `stack` is left when it has ended."""
         raise NotImplementedError
+
+
+async def _turn(guard: Guard, limits: Limits, patience: float | None) -> Limits:
+    """One command at a time writes in a folder. What it may take, when it is its turn: waiting is
+    part of its time, unless there is patience."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    while not await asyncio.to_thread(guard.turn):
+        if loop.time() - began >= (limits.seconds / 2 if patience is None else patience):
+            raise Unavailable("Another command is still at work in this folder")
+        await asyncio.sleep(_TURN)
+    spent = loop.time() - began if patience is None else 0.0
+    return replace(limits, seconds=limits.seconds - spent)
 
 
 async def scratch_folder(stack: AsyncExitStack) -> Path:

@@ -8,12 +8,12 @@ and `.git.` are one name to some file system, so they are one name here.
 from __future__ import annotations
 
 import difflib
-import functools
 import os
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from vivavoce.tools.repositories.spelling import canonical
 
 MAX_ALIKE = 3
 _CLOSE = 0.75
@@ -45,16 +45,6 @@ class Rules:
         if any(part in self.names for part in plain):
             return True
         return any(plain[: len(path)] == path for path in self.paths)
-
-
-@functools.lru_cache(8192)
-def canonical(name: str) -> str:
-    """One spelling for all that some file system takes for the same name."""
-    if not name.isascii():
-        plain = unicodedata.normalize("NFKC", name)
-        name = "".join(c for c in plain if unicodedata.category(c) != "Cf")
-    name = name.casefold().rstrip(". ")
-    return ".git" if name == "git~1" else name
 
 
 def label(parts: Sequence[str]) -> str:

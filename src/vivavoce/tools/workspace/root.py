@@ -196,6 +196,14 @@ class Workspace:
         finally:
             os.close(root)
 
+    @contextlib.contextmanager
+    def exactly(self, parts: tuple[str, ...], flags: int) -> Iterator[int]:
+        """What really is at this place: no link led there. Raises `OSError`."""
+        with self.open_parts(parts, flags | os.O_NOFOLLOW) as found:
+            if found.parts != parts:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+            yield found.fd
+
     # --- Names ------------------------------------------------------------------------
 
     def parts(self, path: str) -> list[str]:
@@ -213,10 +221,13 @@ class Workspace:
             raise refused(f"'{shown(path)}' is outside the workspace; give a path within it")
         return path.split("/")
 
+    def may_name(self, parts: Sequence[str]) -> bool:
+        """By the words of a path alone, wherever they lead."""
+        return not (self._unwritable.forbid(parts) or self.hidden.forbid(parts))
+
     def may_write(self, parts: Sequence[str]) -> bool:
-        if self._unwritable.forbid(parts) or self.hidden.forbid(parts):
-            return False
-        return repositories.may_write(self.root, parts)
+        """By where it really is."""
+        return self.may_name(parts) and repositories.may_write(self.root, parts)
 
     def refusal(self, path: str, why: OSError) -> ToolFailed:
         """In words that the model can use."""
@@ -277,6 +288,36 @@ class Workspaces:
         """The folder that is this user's alone, if there is one."""
         folder = self.root / folder_of(user_id)
         return folder if self._each and folder.is_dir() and not folder.is_symlink() else None
+
+    def files(self, user_id: str) -> list[str]:
+        """All regular files of that folder, whatever they are called, by their paths from it."""
+        if self.own(user_id) is None:
+            return []
+        workspace = self.of(user_id)
+        found: list[str] = []
+        folders: list[tuple[str, ...]] = [()]
+        while folders:
+            here = folders.pop()
+            with (
+                contextlib.suppress(OSError),  # gone, or closed to us
+                workspace.exactly(here, FOLDER) as fd,
+                os.scandir(fd) as entries,
+            ):
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append((*here, entry.name))
+                    elif entry.is_file(follow_symlinks=False):
+                        found.append("/".join((*here, entry.name)))
+        return sorted(found)
+
+    def opened(self, user_id: str, path: str) -> int:
+        """One of these, if it is one still; the caller closes it. Raises `OSError`."""
+        if self.own(user_id) is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        with self.of(user_id).exactly(tuple(path.split("/")), FILE) as fd:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise OSError(errno.EINVAL, "no file any more")
+            return os.dup(fd)
 
     def forget(self, user_id: str) -> int:
         """Deletes that folder; how many files went. What several share is nobody's to delete."""

@@ -39,11 +39,11 @@ def write(
     if len(data) > workspace.max_bytes:
         raise too_big(shown(path), len(data), workspace.max_bytes)
     place = _place(workspace, path)
-    _check(workspace, path, place)
+    _check(path, workspace.may_name(place))
     try:
         with _parent(workspace, path, place[:-1]) as folder:
             where = (*folder.parts, place[-1])
-            _check(workspace, path, where)
+            _check(path, workspace.may_write(where))
             old = _old(folder.fd, where)
             if replaces is not None and (old is None or _stamp(old) != _stamp(replaces)):
                 raise ToolFailed(f"{label(where)} was changed meanwhile: read it again")
@@ -53,8 +53,8 @@ def write(
     return label(where), old is None
 
 
-def _check(workspace: Workspace, path: str, where: Sequence[str]) -> None:
-    if not workspace.may_write(where):
+def _check(path: str, fine: bool) -> None:
+    if not fine:
         raise refused(f"'{shown(path)}' is protected and is not written")
 
 
@@ -81,8 +81,7 @@ def _parent(workspace: Workspace, path: str, parts: Sequence[str]) -> Iterator[O
     folder, missing = _nearest(workspace, parts)
     try:
         for name in missing:
-            if not workspace.may_write((*folder.parts, name)):
-                raise refused(f"'{shown(path)}' is protected and is not written")
+            _check(path, workspace.may_write((*folder.parts, name)))
             with contextlib.suppress(FileExistsError):
                 os.mkdir(name, dir_fd=folder.fd)
             flags = FOLDER | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -213,7 +212,7 @@ def undo(workspace: Workspace, change: Kept) -> ToolOutput:
 
 def _remove(workspace: Workspace, path: str, replaces: os.stat_result) -> None:
     place = _place(workspace, path)
-    _check(workspace, path, place)
+    _check(path, workspace.may_write(place))
     try:
         with _parent(workspace, path, place[:-1]) as folder:
             old = _old(folder.fd, place)
