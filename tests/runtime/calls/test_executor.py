@@ -619,7 +619,7 @@ async def test_while_a_user_leaves_their_calls_end_and_none_begins() -> None:
         try:
             await asyncio.sleep(60)
         except asyncio.CancelledError:
-            await context.report("still here")
+            await context.report("still here", None)
             return "I do not let myself be ended"
         return ""
 

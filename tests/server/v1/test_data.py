@@ -116,7 +116,7 @@ async def test_a_call_that_runs_is_ended_first_and_leaves_nothing(tmp_path: Path
     @tool(changes=False)
     async def ponder(context: ToolContext, words: str) -> str:
         """Takes its time, and would write down what it was told."""
-        await context.report(words)
+        await context.report(words, None)
         begun.set()
         try:
             await asyncio.sleep(60)
