@@ -262,6 +262,9 @@ _PLAIN = {
     "wget": "qcN",
     "sed": "iEr",
     "docker": "itd",
+    "scp": "rqpC",
+    "truncate": "sc",
+    "apt apt-get brew": "yq",
 }
 """By programs: letters that make no other thing of it than its words say."""
 _GIT_RUNS = {"clone": "uc", "rebase": "xs", "merge": "s", "pull": "s", "cherry-pick": "s"}
@@ -280,7 +283,8 @@ def _deed(words: Sequence[str]) -> str | None:
     name, arguments = words[0], words[1:]
     if name in ("python", "python3") and arguments[:1] == ["-m"]:
         name, arguments = arguments[1] if len(arguments) > 1 else "", arguments[2:]
-    runs = name in (*_TESTS.split(), *_RUNNERS.split(), *_CHECKS, "pip", "pip3", "uv", "tar")
+    tests = (*_TESTS.split(), "unittest")
+    runs = name in (*tests, *_RUNNERS.split(), *_CHECKS, "pip", "pip3", "uv", "tar")
     plain = _HARMLESS if runs else _plain_options(name, arguments)
     odd = any(plain.fullmatch(one) is None for one in _options(arguments, ends=False))
     odd = odd or (runs and any("=" in one for one in arguments))
