@@ -207,8 +207,18 @@ def test_what_was_allowed_for_good_is_listed_and_taken_back(
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.parametrize(
+    ("statement", "line"),
+    [
+        ("UPDATE audit SET what = 'nothing' WHERE position = 2", 2),
+        ("UPDATE audit SET outcome = 'x' WHERE position = 1", 1),
+        ("DELETE FROM audit WHERE position < 3", 1),
+        ("DELETE FROM audit WHERE position = 3", 3),
+        ("DELETE FROM audit", 1),
+    ],
+)
 def test_an_audit_that_was_changed_is_told(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, statement: str, line: int
 ) -> None:
     async def store_it() -> None:
         async with opened(f"sqlite:///{tmp_path}/data/vivavoce.db") as store:
@@ -219,10 +229,10 @@ def test_an_audit_that_was_changed_is_told(
     asyncio.run(store_it())
     assert main(["audit", "--verify"]) == 0
     with sqlite3.connect("data/vivavoce.db") as connection:
-        connection.execute("UPDATE audit SET what = 'nothing' WHERE position = 2")
+        connection.execute(statement)
     connection.close()
     assert main(["audit", "--verify"]) == 2
-    assert "line 2 does not follow" in capsys.readouterr().err
+    assert f"line {line} is missing, or does not follow" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("action", ["upgrade", "current", "sweep"])

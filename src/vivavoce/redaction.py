@@ -22,7 +22,10 @@ _END = r"(?![A-Za-z0-9_\-])"
 # A maker's own beginning, and at least as much behind it as the maker gives.
 _KEYS = re.compile(
     r"(?<![A-Za-z0-9_\-])(?:"
-    r"sk-(?=[\w\-]{0,200}\d)[A-Za-z0-9_\-]{16,}"
+    r"sk-(?:ant|proj|svcacct|admin)-[A-Za-z0-9_\-]{16,}"
+    # Not what is made of words and a number: a package may be called so.
+    rf"|sk-(?!(?:[a-z]+|\d{{1,3}})(?:[-_](?:[a-z]+|\d{{1,3}}))+{_END})"
+    r"(?=[\w\-]{0,200}\d)[A-Za-z0-9_\-]{16,}"
     r"|(?:sk|pk|rk|whsec)_(?:live_|test_)[A-Za-z0-9]{10,}"
     r"|gh[opsur]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,}|glpat-[A-Za-z0-9_\-]{20,}"
     r"|(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}"
@@ -31,7 +34,7 @@ _KEYS = re.compile(
     r"|(?:hf|gsk|npm|xai|dapi|shpat|shpss|dop_v1|lin_api|r8|pplx|nvapi|tvly)[_-]"
     r"(?=[A-Za-z0-9]{0,200}\d)[A-Za-z0-9]{20,}"
     r"|pypi-[A-Za-z0-9_\-]{50,}|SG\.[A-Za-z0-9_\-]{16,}\.[A-Za-z0-9_\-]{16,}"
-    r"|\d{8,10}:AA[A-Za-z0-9_\-]{33}"
+    r"|\d{8,10}:AA[A-Za-z0-9_\-]{33}|GOCSPX-[A-Za-z0-9_\-]{20,}|AGE-SECRET-KEY-1[0-9A-Z]{40,}"
     r")" + _END
 )
 # What this server gives out itself.
@@ -47,27 +50,78 @@ _PRIVATE_KEY = re.compile(
     r"(?:[A-Za-z0-9+/=\s:,.()]|\\[nr]|-(?!----))*"
     r"(?:-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----)?"
 )
+# PuTTY's: so many lines of base64, each to its end.
+_PRIVATE_LINES = re.compile(
+    r"(?i)(private-lines:\s{0,3}\d{1,3})(?:(?:\r?\n|(?:\\r)?\\n)[A-Za-z0-9+/=]+(?=[\r\n\\\"']|\Z))+"
+)
+# An address that is the key itself: whoever has it may write there, or has the codes.
+_HOOK = re.compile(
+    r"(?i)(hooks\.slack\.com/(?:services|workflows|triggers)/|discord(?:app)?\.com/api/webhooks/)"
+    r"[A-Za-z0-9/_\-]{20,}"
+)
+_CODES = re.compile(r"(?i)(otpauth://[^\s\"'\\]{0,200}?[?&]secret=)[A-Z2-7]{8,}=*")
+# With its header before it a token needs no digit; a word that stands for one is none.
+_AUTHORIZED = re.compile(
+    r"(?i)(\bauthorization(?:\\?[\"'])?\s{0,3}[:=]\s{0,3}(?:\\?[\"'])?(?:bearer|basic|token)\s{1,3})"
+    r"(?-i:(?![a-z]{1,18}(?:[-_][a-z]+)*(?![A-Za-z0-9._~+/=\-])))[A-Za-z0-9._~+/=\-]{8,}"
+)
 _BEARER = re.compile(
     r"(?i)\b(bearer|basic)(\s+)(?=[A-Za-z0-9._~+/\-]{0,200}\d)[A-Za-z0-9._~+/\-]{16,}={0,2}"
 )
-_IN_URL = re.compile(r"(://[^/\s:@\"'\\]*:)[^/\s@\"'\\\[\]]+@")
+# A number of that size is a port.
+_IN_URL = re.compile(r"(://[^/\s:@\"'\\]*:)(?!\d{2,5}@)[^/\s@\"'\\\[\]]+@")
+_LOGGED_IN = re.compile(
+    r"(\bcurl\b[^\n|;&\"'\\]{0,300}?\s(?:-u\s{0,3}|--user[ =])(?:\\?[\"'])?[^\s:\"'\\$]{1,100}:"
+    r"|\b(?:mysql\w{0,10}|mariadb)\b[^\n|;&\"'\\]{0,300}?\s-p)"
+    r"(?!\[redacted)[^\s\"'\\$]{4,200}"
+)
 _NAMES = (
     r"passwords?|passwd|pwd|passphrase|secret|client[-_ ]?secret|secret[-_ ]?key|api[-_ ]?keys?|"
     r"access[-_ ]?key|access[-_ ]?token|auth[-_ ]?token|refresh[-_ ]?token|private[-_ ]?key|"
-    r"secret[-_ ]?access[-_ ]?key"
+    r"secret[-_ ]?access[-_ ]?key|account[-_ ]?key|shared[-_ ]?access[-_ ]?key"
 )
-# `password = …`, `"api_key": "…"`, `?token=…`: a name that says what follows, and no code.
+_VALUE = r"(\$?[^\s\"'\\&,;(){}<>\[\]$|]{6,200}+)(?!\()"
+_NAMING = rf"passwords?|passwd|(?<![A-Za-z0-9])(?:{_NAMES})"
+_IS = r"\s{0,3}(?:=>?|:(?!:))\s{0,3}"
+# `password = …`, `?token=…`, `GITHUB_TOKEN=…`: a name that says what follows, and no code.
 _NAMED = re.compile(
-    rf"(?i)((?:[?&](?:token|key|sig|signature)|(?<![A-Za-z0-9])(?:{_NAMES}))"
-    rf"(?:\\?[\"'])?\s{{0,3}}(?:=|:(?!:))\s{{0,3}}(?:\\?[\"'])?)"
-    r"([^\s\"'\\&,;(){}<>\[\]$|]{6,200}+)(?!\()"
+    rf"(?i)((?:[?&](?:token|key|sig|signature)|{_NAMING}|(?<![A-Za-z0-9])token"
+    rf"|(?-i:(?<![A-Za-z0-9_])[A-Z][A-Z0-9_]{{0,60}}_KEY))"
+    rf"(?:\\?[\"'])?{_IS}(?:\\?[\"'])?){_VALUE}"
 )
-_NAME = re.compile(rf"(?i)(?:[a-z0-9]+[-_ ])*(?:{_NAMES}|token|authorization)")
+# `password='p(w)d$x1'`: in quotes it may be of any signs.
+_QUOTED = re.compile(rf"(?i)((?:{_NAMING}){_IS}\\?([\"']))([^\s\"'\\]{{6,200}})(?=\\?\2)")
+# `{"password": "hunter"}` in a text is the field that `redacted` takes out whole.
+_IN_JSON = re.compile(
+    rf"(?i)(\\?[\"'](?:[a-z0-9]+[-_])*(?:{_NAMES}|token)\\?[\"']\s{{0,3}}(?::|=>)\s{{0,3}}\\?[\"'])"
+    r"([^\"'\\\n]{4,200})(?=\\?[\"'])"
+)
+_OPTION = re.compile(
+    rf"(?i)((?<![\w\-])--(?:[a-z0-9]+-)*(?:{_NAMES}|token)\s{{1,3}}(?:\\?[\"'])?)(?!-){_VALUE}"
+)
+_NAME = re.compile(rf"(?i)(?:[a-z0-9]+[-_ ])*(?:{_NAMES}|token|authorization)|[a-z]*password")
+_LESS = re.compile(r"(?i)(?:[a-z0-9]+[-_ ])*(?:pass|credentials?|creds)")
+"""Names that may say something else: it has to look like a secret too."""
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|[A-Z][A-Z0-9_]+|\*+|x+|\.+", re.ASCII)
+_VARIABLE = re.compile(r"\$(?!\w*\d{3})[A-Za-z_]\w*", re.ASCII)
+_TEMPLATE = re.compile(r"\$[{(]|[{<]|%[({s]|\[redacted: ")
+_KIND_OF_VALUE = re.compile(
+    r"(?i)string|text|none|null|true|false|required|optional|changed|hidden|your[-_ ].*|.*passw.*"
+)
+"""What stands for a value in a schema, a form or a manual."""
+_WORDY = re.compile(r"[a-z]{3,}\d?(?:[-_][a-z]{2,}\d?)+(?:[-_]\d{1,4})?|[a-z]{3,}[-_]\d{1,4}")
+_WEAK = re.compile(r"(?i)token|(?-i:[A-Z][A-Z0-9_]*_KEY)")
+"""Names that are not for secrets alone: what follows is long, and of letters and digits."""
+_OPAQUE = re.compile(r"(?=[^\d]{0,200}\d)[A-Za-z0-9._~+/=\-]{16,}")
+_PATH = re.compile(r"~?/|\.{1,2}/")
 
-# Groups as cards print them, or one run of digits; nothing that could be a part of more.
+# Groups as cards print them, or one run of digits; nothing that could be a part of more. Between
+# them spaces of all kinds, hyphens and dashes, and what people type instead.
+_GAP = r"[ \u00a0\u2007\u202f]{1,2}|[\-\u2010-\u2014./_]"
 _CARD = re.compile(
-    r"(?<![\w.\-+/#@])(?:\d{4}([ \-])\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?|\d{4}([ \-])\d{6}\2\d{4,5}"
+    rf"(?:(?<![\w.\-+/@])|(?<=[Cc]ard)|(?<=CARD)|(?<=[Vv]isa)|(?<=[Aa]mex))"
+    rf"(?:\d{{4}}({_GAP})\d{{4}}\1\d{{4}}\1\d{{2,4}}(?:\1\d{{3}})?|\d{{4}}({_GAP})\d{{6}}\2\d{{4,5}}"
     r"|\d{14,19})(?![\w\-/@]|\.\d)"
 )
 _MAKERS = re.compile(
@@ -85,17 +139,25 @@ def _in_order() -> tuple[tuple[re.Pattern[str], str | Change, tuple[str, ...]], 
     """Each with what must be somewhere in small letters for it to be there: most text has none of
     it, and looking for plain words is a hundred times as quick."""
     keys = "sk-|sk_|pk_|rk_|whsec_|gho_|ghp_|ghs_|ghu_|ghr_|github_pat_|glpat|akia|asia|abia|acca|"
-    keys += "aiza|ya29|xox|xapp|hf_|hf-|gsk_|gsk-|npm_|npm-|xai_|xai-|dapi|shpat|shpss|dop_v1|"
-    keys += "lin_api|r8_|r8-|pplx|nvapi|tvly|pypi-|sg.|:aa"
-    names = "password|passwd|pwd|passphrase|secret|key|token|sig"
+    keys += "aiza|ya29|xox|xapp|hf_|hf-|gsk|npm_|npm-|xai|dapi|shp|dop_v1|"
+    keys += "lin_api|r8_|r8-|pplx|nvapi|tvly|pypi-|sg.|:aa|gocspx-|age-secret-key-"
+    names = ("pass", "pwd", "secret", "key", "token")
     return (
         (_PRIVATE_KEY, marked("private key"), ("-----begin",)),
+        (_PRIVATE_LINES, rf"\1 {marked('private key')}", ("private-lines:",)),
         (_JWT, marked("token"), ("eyj",)),
         (_KEYS, marked("key"), tuple(keys.split("|"))),
+        (_HOOK, rf"\1{marked('key')}", ("hooks",)),
+        (_CODES, rf"\1{marked('key')}", ("otpauth://",)),
         (_OURS, marked("token"), ("ek_", "st_", "vv_", "vvk_")),
+        (_AUTHORIZED, rf"\1{marked('token')}", ("bearer", "basic", "token")),
         (_BEARER, rf"\1\2{marked('token')}", ("bearer", "basic")),
         (_IN_URL, rf"\1{marked('password')}@", ("://",)),
-        (_NAMED, _assigned, tuple(names.split("|"))),
+        (_LOGGED_IN, rf"\1{marked('password')}", ("curl", "mysql", "mariadb")),
+        (_IN_JSON, _as_field, names),
+        (_QUOTED, _assigned, names),
+        (_OPTION, _assigned, names),
+        (_NAMED, _assigned, (*names, "sig")),
     )
 
 
@@ -138,20 +200,51 @@ def is_card(digits: str) -> bool:
 
 
 def _field(key: Any, item: Any, text: Redact) -> Any:
-    if isinstance(item, str) and isinstance(key, str) and _NAME.fullmatch(key):
-        # `Bearer …` says itself what it is, and a variable's name is no secret.
-        kept = not item.strip() or "[redacted: " in item or "authorization" in key.lower()
-        return text(item) if kept or item.startswith("$") else marked(_kind(key))
-    return redacted(item, text)
+    name = _HUMP.sub("_", key) if isinstance(key, str) else ""
+    if _NAME.fullmatch(name) is None:
+        looks = isinstance(item, str) and _LESS.fullmatch(name) and _looks_secret(item)
+        return marked("password") if looks else redacted(item, text)
+    match item:
+        case str():
+            # `Bearer …` says itself what it is, and a variable's name is no secret.
+            kept = not item.strip() or "[redacted: " in item or "authorization" in name.lower()
+            return text(item) if kept or item.startswith("$") else marked(_kind(name))
+        case list() | tuple():
+            return [_field(key, one, text) for one in item]
+        case int() | float() if not isinstance(item, bool) and "token" not in name.lower():
+            return marked(_kind(name))  # tokens are counted
+        case _:
+            return redacted(item, text)
+
+
+def _looks_secret(value: str) -> bool:
+    return len(value) >= 6 and not re.search(r"\s", value) and re.search(r"\d", value) is not None
+
+
+def _as_field(found: re.Match[str]) -> str:
+    name, value = found[1], found[2]
+    stands_for_one = _TEMPLATE.match(value) or _VARIABLE.fullmatch(value)
+    if stands_for_one or _IDENTIFIER.fullmatch(value) or _KIND_OF_VALUE.fullmatch(value):
+        return found[0]
+    return f"{name}{marked(_kind(name))}"
 
 
 def _assigned(found: re.Match[str]) -> str:
     """Not where code names where it comes from, nor where words follow."""
-    name, value = found[1], found[2]
+    name, value = found[1], found[found.re.groups]
+    kind = _kind(name)
     mixed = len(value) >= 16 and not value.islower() and not value.isupper()
     if _IDENTIFIER.fullmatch(value) or not (mixed or re.search(r"\d", value)):
         return found[0]
-    return f"{name}{marked(_kind(name))}"
+    if _TEMPLATE.match(value) or _VARIABLE.fullmatch(value):
+        return found[0]
+    if kind != "password" and _WORDY.fullmatch(value):
+        return found[0]
+    if _WEAK.match(name) and not _OPAQUE.fullmatch(value):
+        return found[0]
+    if "pwd" in name.lower() and _PATH.match(value):  # where somebody is
+        return found[0]
+    return f"{name}{marked(kind)}"
 
 
 def _kind(name: str) -> str:
@@ -162,7 +255,7 @@ def _kind(name: str) -> str:
 
 
 def _card(found: re.Match[str]) -> str:
-    digits = re.sub(r"\D", "", found[0])
+    digits = "".join(str(int(digit)) for digit in re.findall(r"\d", found[0]))  # of any script
     return marked("card number") if is_card(digits) else found[0]
 
 
@@ -172,7 +265,19 @@ def _luhn(digits: str) -> bool:
     return (sum(numbers[::2]) + sum(doubled)) % 10 == 0
 
 
-_DIGITS = re.compile(r"\d{4}(?:[ \-]\d{4}|\d{10})")
-"""Every card has it; a date without hyphens, which is in every id of a session, has not."""
+_DIGITS = re.compile(
+    rf"\d(?:(?<!\d\d)\d{{3}}(?:{_GAP}|\\u[0-9a-f]{{4}})\d{{4}}(?:\d\d)?(?!\d)|\d{{13}})"
+)
+"""Every card has it, its spaces escaped in JSON or not; a date without hyphens, which is in every
+id of a session, has not."""
 _LOOKED_FOR = _in_order()
-_WORDS = tuple(word for _, _, words in _LOOKED_FOR for word in words)
+_ENCODED = ("cred", "\\uff1")
+"""What names a field, and the digits of another script, in JSON that is encoded already."""
+
+
+def _shortest(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Without those that have another of them inside: each costs every event a look."""
+    return tuple(one for one in words if not any(o != one and o in one for o in words))
+
+
+_WORDS = _shortest(tuple(dict.fromkeys((*(w for _, _, ws in _LOOKED_FOR for w in ws), *_ENCODED))))

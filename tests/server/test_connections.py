@@ -230,3 +230,18 @@ async def test_a_body_that_is_not_sent_makes_room_too() -> None:
         await until(lambda: served.server.server_state.tasks)
         async with request(served, "/anything") as answer:
             assert answer.status == 200
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"POST /tools HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /hold HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /tools\x00 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+    ],
+)
+async def test_a_head_that_can_be_read_in_two_ways_is_read_in_none(head: bytes) -> None:
+    app = App()
+    async with bounded(app) as served, dialled(served, head) as line:
+        assert (await closed(line)).startswith(b"HTTP/1.1 400 ")
+    assert app.held == 0

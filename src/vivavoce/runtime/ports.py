@@ -39,7 +39,7 @@ from vivavoce.wire.records.talk import (
     ToolStats,
     VoiceSession,
 )
-from vivavoce.wire.records.work import Approval, AuditLine, Role, Task
+from vivavoce.wire.records.work import Approval, AuditEnds, AuditLine, Role, Task
 from vivavoce.wire.values import Value
 
 # --- Time -----------------------------------------------------------------------
@@ -270,6 +270,8 @@ class Store(AgendaStore, Protocol):
     ) -> list[AuditLine]:
         """The audit trail in its order, of one user or of all: for the operator."""
         ...
+
+    async def audit_ends(self) -> AuditEnds: ...
 
     async def snapshot(self, session_id: str, *, user_id: str) -> Snapshot | None: ...
 

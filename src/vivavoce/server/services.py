@@ -29,7 +29,7 @@ from vivavoce.runtime.sessions.profile import Profile
 from vivavoce.runtime.sessions.registry import Registry
 from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.runtime.tasks.service import Tasks
-from vivavoce.server.gate.auth import current_role, current_user
+from vivavoce.server.gate.auth import current_role, current_user, rank, whole_user
 from vivavoce.server.gate.tickets import StreamTokens, Tickets
 from vivavoce.server.gate.tokens import AccessTokens
 from vivavoce.server.metrics import Metrics
@@ -172,6 +172,8 @@ def _services(conn: HTTPConnection) -> Services:
 Here = Annotated[Services, Depends(_services)]
 User = Annotated[str, Depends(current_user)]
 AsRole = Annotated[Role, Depends(current_role)]
+Rank = Annotated[Role, Depends(rank)]
+WholeUser = Annotated[str, Depends(whole_user)]
 
 
 def _session_ref(

@@ -18,7 +18,7 @@ from sqlalchemy.schema import AddConstraint, CreateIndex, CreateTable
 from vivavoce.errors import Unavailable
 from vivavoce.store import limits, search
 from vivavoce.store.database import Database
-from vivavoce.store.schema import log_head, metadata, versions
+from vivavoce.store.schema import AUDIT_BEGINS, audit_head, log_head, metadata, versions
 
 READ = ("select",)
 KEEP = ("select", "insert", "update")
@@ -37,6 +37,7 @@ ACCESS: Mapping[str, tuple[str, ...]] = {
     "stored": NONE,
     "access_tokens": NONE,
     "audit": NONE,
+    "audit_head": NONE,
 }
 
 _TIMES = {"created_at": "now()", "updated_at": "now()"}
@@ -223,4 +224,5 @@ def create(connection: Connection) -> None:
     limits.install(connection)
     install(connection)
     connection.execute(log_head.insert().values(id=1, position=0))
+    connection.execute(audit_head.insert().values(AUDIT_BEGINS))
     connection.execute(versions.insert().values(version_num=HEAD))

@@ -38,6 +38,7 @@ from vivavoce.store.schema import (
     access_tokens,
     approvals,
     audit,
+    audit_head,
     conversations,
     delegated_tasks,
     goals,
@@ -74,7 +75,7 @@ from vivavoce.wire.records.talk import (
     ToolStats,
     VoiceSession,
 )
-from vivavoce.wire.records.work import Approval, AuditLine, Task
+from vivavoce.wire.records.work import Approval, AuditEnds, AuditLine, Task
 
 OPEN = ("active", "rescheduled")
 
@@ -248,6 +249,7 @@ AUDIT = (
     .limit(bindparam("limit"))
 )
 AUDIT_OF = AUDIT.where(audit.c.user_id == bindparam("user_id"))
+AUDIT_ENDS = select(audit_head)
 
 
 class WorkReads(Reads):
@@ -258,6 +260,9 @@ class WorkReads(Reads):
         if user_id is None:
             return await self._read.all(rows.AUDIT.record, AUDIT, **given)
         return await self._read.all(rows.AUDIT.record, AUDIT_OF, user_id=user_id, **given)
+
+    async def audit_ends(self) -> AuditEnds:
+        return await self._read.row(rows.AUDIT_ENDS.record, AUDIT_ENDS)
 
     async def tool_call(self, call_id: str, *, user_id: str) -> ToolCall | None:
         return await self._read.one(rows.CALLS.record, TOOL_CALL, id=call_id, user_id=user_id)

@@ -20,6 +20,7 @@ from vivavoce.store.schema import (
     OVER,
     approvals,
     audit,
+    audit_head,
     conversations,
     delegated_tasks,
     events,
@@ -72,9 +73,7 @@ def steps(retention: Retention, now: datetime) -> Iterator[Step]:
         # What the backend has not got yet is kept, whatever became of its conversation.
         yield _old(outbox, outbox.c.status != "pending", outbox.c.updated_at < cutoff)
     if retention.audit is not None:
-        # From the front, and never the last: the next line is sealed with it.
-        last = sa.select(sa.func.max(audit.c.position)).scalar_subquery()
-        yield _old(audit, audit.c.at < before(retention.audit), audit.c.position < last)
+        yield _old_audit(before(retention.audit))
     if retention.conversations is not None:
         cutoff = before(retention.conversations)
         yield _old_conversations(cutoff)
@@ -116,6 +115,31 @@ def _old_events(cutoff: datetime) -> sa.Delete:
     return sa.delete(events).where(
         events.c.position < sa.func.coalesce(young, end), events.c.position < first + SLICE
     )
+
+
+def _old_audit(cutoff: datetime) -> Step:
+    """From the front up to a line that is young enough; where it begins now is noted with it, or
+    whoever takes lines out there would look like a sweep."""
+    kept = sa.select(sa.func.min(audit.c.position)).where(audit.c.at >= cutoff).scalar_subquery()
+    first = sa.select(sa.func.min(audit.c.position)).scalar_subquery()
+    end = sa.select(audit_head.c.position + 1).scalar_subquery()
+    last = (
+        sa.select(audit.c.position, audit.c.seal)
+        .where(audit.c.position < sa.func.coalesce(kept, end), audit.c.position < first + SLICE)
+        .order_by(audit.c.position.desc())
+        .limit(1)
+    )
+
+    def step(connection: sa.Connection) -> int:
+        found = connection.execute(last).first()
+        if found is None:
+            return 0
+        swept = {"swept_position": found.position, "swept_seal": found.seal}
+        connection.execute(sa.update(audit_head).values(swept))
+        gone = sa.delete(audit).where(audit.c.position <= found.position)
+        return connection.execute(gone).rowcount
+
+    return step
 
 
 def _old_conversations(cutoff: datetime) -> Step:

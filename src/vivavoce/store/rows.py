@@ -36,7 +36,7 @@ from vivavoce.wire.records.talk import (
     ToolCall,
     VoiceSession,
 )
-from vivavoce.wire.records.work import Approval, AuditLine, Question, Task
+from vivavoce.wire.records.work import Approval, AuditEnds, AuditLine, Question, Task
 
 Fields = dict[str, Any]
 R = TypeVar("R")
@@ -205,6 +205,7 @@ EVENTS = Rows(LogEvent, db.events, session_id="voice_session_id", at="created_at
 TASKS = Rows(Task, db.delegated_tasks, fill=_asking, read=_asked, session_id="voice_session_id")
 APPROVALS = Rows(Approval, db.approvals, session_id="voice_session_id")
 AUDIT = Rows(AuditLine, db.audit)
+AUDIT_ENDS = Rows(AuditEnds, db.audit_head)
 PEOPLE = Rows(Person, db.users)
 GOALS = Rows(Goal, db.goals)
 MILESTONES = Rows(Milestone, db.milestones)

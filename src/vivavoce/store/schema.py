@@ -254,6 +254,7 @@ approvals = _table(
     sa.Column("resolved_by", Words),
     sa.Column("words", Said),
     *_maybe(Words, "asked_by", "reach"),
+    sa.Column("role", Words, nullable=False, server_default=sa.text("'user'")),
     sa.Column("because", Said),
     sa.Column("revoked_at", Utc),
     _one_of("approvals", "status", "pending", "granted", "denied", "expired"),
@@ -269,9 +270,19 @@ audit = _table(
     sa.Column("position", Position, primary_key=True, autoincrement=False),
     sa.Column("at", Utc, nullable=False),
     *_some(Words, "action", "what", "outcome", "user_id"),
-    *_some(Words, "address", "request_id", "digest", "seal"),
+    *_some(Words, "address", "role", "token", "request_id", "digest", "seal"),
     sa.Index("idx_audit_user", "user_id", "position"),
 )
+# Its last line, and the last that was swept: whatever else is missing was taken out.
+audit_head = _table(
+    "audit_head",
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    *_some(Position, "position", "swept_position"),
+    *_some(Words, "seal", "swept_seal"),
+    sa.CheckConstraint("id = 1", name="audit_head_single_check"),
+)
+
+AUDIT_BEGINS = {"id": 1, "position": 0, "seal": "", "swept_position": 0, "swept_seal": ""}
 
 users = _table(
     "users",

@@ -24,6 +24,7 @@ from vivavoce.store.rows import AUDIT, EVENTS, Fields
 from vivavoce.store.schema import (
     SAID,
     audit,
+    audit_head,
     conversations,
     events,
     log_head,
@@ -44,7 +45,7 @@ ADVANCE_LOG = (
     .returning(log_head.c.position)
 )
 APPEND_EVENTS = sa.insert(events)
-LAST_AUDITED = sa.select(audit.c.position, audit.c.seal).order_by(audit.c.position.desc()).limit(1)
+LAST_AUDITED = sa.select(audit_head.c.position, audit_head.c.seal)
 NOTIFY = sa.text("SELECT pg_notify(:channel, :sender)")
 
 NAME_VOICE_SESSION = (
@@ -160,15 +161,16 @@ class Performer:
 
 
 def _append(connection: sa.Connection, lines: Sequence[AuditLine]) -> None:
-    """To the audit's chain: nobody else is at it, since all queue up at one row."""
-    last = connection.execute(LAST_AUDITED).first()
-    position, seal = (0, "") if last is None else (last.position, last.seal)
+    """To the audit's chain: nobody else is at it, since all queue up at one row. It goes on from
+    the last line that was written, whether that is still there or not."""
+    position, seal = connection.execute(LAST_AUDITED).one()
     placed: list[Fields] = []
     for line in lines:
         line = line.sealed(position + 1, seal)
         position, seal = line.position, line.seal
         placed.append(AUDIT.row(line))
     connection.execute(sa.insert(audit), placed)
+    connection.execute(sa.update(audit_head).values(position=position, seal=seal))
 
 
 def _ended(rows: Sequence[Fields]) -> list[Mapping[str, Any]]:

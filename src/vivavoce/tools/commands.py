@@ -23,12 +23,15 @@ _LONGEST = 4_096
 _JOINTS = frozenset({"&&", "||", ";", "|", "\n"})
 _PARTS = frozenset({"program", "list", "pipeline", "redirected_statement"})
 _GLOB = re.compile(r"[*?\[{]|^~")
-_FINE = re.compile(r"(?:[12]|&)?>>?\s*/dev/null|2>\s*&1|[12]>&[12]|<\s*[\w./-]+")
-"""Redirections: to nowhere, to the other output, from a file."""
+_FINE = re.compile(
+    r"(?:[12]|&)?>>?\s*/dev/null|2>\s*&1|[12]>&[12]|<\s*(?:/dev/null|(?![/.]*/dev/)[\w./-]+)"
+)
+"""Redirections: to nowhere, to the other output, from a file. bash makes a connection of
+`/dev/tcp/host/port`, which is none."""
 
 _ANY = (
     "ls pwd cat head tail wc nl tac rev cut tr fold paste join comm cmp diff stat du df basename "
-    "dirname realpath readlink echo true false test [ seq md5sum sha1sum sha256sum whoami id uname "
+    "dirname realpath readlink echo true false seq md5sum sha1sum sha256sum whoami id uname "
     "printenv which type od strings expand unexpand free ps uptime cd"
 )
 """Whatever they are given, these change nothing."""
@@ -43,20 +46,20 @@ _OPTIONS = {
     "--sort=.* --no-heading --heading --smart-case --multiline",
     "sort": "-[bdfghinrRuVz]+ -k.* -t.* --reverse --numeric-sort --unique --key=.* "
     "--ignore-case --human-numeric-sort --version-sort --field-separator=.*",
-    "date": "-u --utc -I\\w* --iso-8601(=.*)? -R -d --date=.* \\+.*",
     "tree": "-[adfpsugDhiFL]+ -I -P --du --dirsfirst --gitignore --noreport",
     "jq": "-[cnrjaSCMe]+ --raw-output --compact-output --slurp --null-input --sort-keys --arg",
     "file": "-[biLkhz]+ --brief --mime --mime-type",
     "find": "-(name|iname|path|ipath|type|size|mtime|mmin|newer|maxdepth|mindepth|empty|not|and|or"
     "|a|o|print|print0|regex|iregex|perm|user|ls|prune|readable|executable|L|P|H|xdev|depth"
-    "|regextype|wholename|true|false) ! ",
+    "|regextype|wholename|true|false) -\\d+[bcwkMG]? ! ",
 }
 """By programs: the options that only read; others may run a program, or write a file."""
 _SHOWING = (
     "--stat --shortstat --numstat --name-only --name-status --oneline --graph --all --patch -p -u "
     "--no-patch -s --cached --staged --color(=.*)? --no-color --word-diff(=.*)? -[0-9]+ -n\\d* "
     "--max-count=\\d+ --since=.* --until=.* --after=.* --before=.* --author=.* --grep=.* "
-    "--format=.* --pretty(=.*)? --abbrev-commit --decorate(=.*)? --reverse --first-parent --merges "
+    "--format=(?!.*%G).* --pretty(=(?!.*%G).*)? --abbrev-commit --decorate(=.*)? --reverse "
+    "--first-parent --merges "
     "--no-merges --follow --date=.* -w -b --ignore-all-space --summary -M -C -U\\d+ "
     "--unified=\\d+ -- -S.+ -G.+ --no-ext-diff --no-textconv --exit-code --quiet --check "
     "--diff-filter=\\w+ -i --left-right"
@@ -87,6 +90,19 @@ _GIT_LISTING = {
     "worktree": "list --porcelain",
 }
 """These list with such words alone; given a name, they would make or remove something."""
+_TAKES = {
+    "grep egrep fgrep": "-[^-]*[ABCme]|--context",
+    "rg": "-[^-]*[ABCmgtTeEM]",
+    "sort": "-[kt]",
+    "tree": "-[^-]*[LIP]",
+    "git": "-[^-]*[ABCeL]",
+    "file": "-[^-]*[mfF]",
+}
+"""By programs: options that take the next word as it is, were it a `--` that would end them."""
+_DATE = re.compile(r"-[uR]+|--utc|-I\w*|--iso-8601(=.*)?|--date=.*|\+.*")
+_TEST = re.compile(r"-[a-zA-Z]{1,2}|[^\-\[$`][^\[$`]*|")
+_RUNS_A_NAME = frozenset({"-v", "-R"})
+"""Of `test`: bash takes what follows for a variable, and runs what stands in its index."""
 
 
 def reads_only(command: str) -> bool:
@@ -230,7 +246,34 @@ def _words_of(node: Node) -> list[str] | None:
     return words or None
 
 
-_HARMLESS = {"run": re.compile(r"-q+|-v+|-x|-s|-qx|-xq|--"), "do": re.compile(r"-[a-zA-Z]{1,3}|--")}
+_HARMLESS = re.compile(r"-q+|-v+|-x|-s|-qx|-xq|--")
+"""Of what runs tests and builds."""
+_PLAIN = {
+    "rm": "rRfivd",
+    "rmdir mkdir": "pv",
+    "touch": "acm",
+    "chmod chown": "Rvfc",
+    "cp": "rRafinpuvL",
+    "mv": "finuv",
+    "ln": "sfnvr",
+    "unzip": "oqnj",
+    "zip": "rqj",
+    "curl": "sSfLOIv",
+    "wget": "qcN",
+    "sed": "iEr",
+    "docker": "itd",
+    "scp": "rqpC",
+    "truncate": "sc",
+    "apt apt-get brew": "yq",
+}
+"""By programs: letters that make no other thing of it than its words say."""
+_GIT_RUNS = {"clone": "uc", "rebase": "xs", "merge": "s", "pull": "s", "cherry-pick": "s"}
+"""By git's commands: letters that name a program to run."""
+_HELPER = re.compile(r"[\w+-]*::.*", re.DOTALL)
+"""An address that git hands to a program of that name: `ext::sh -c …` runs what follows."""
+_REMOTES = frozenset({"clone", "fetch", "pull", "push"})
+_SUBSTITUTION = re.compile(r"s([/|,#])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gI]*")
+"""One of sed's, and nothing behind it: other commands and flags of it run programs and write."""
 _WITH_OPTIONS = ", with options you should look at"
 
 
@@ -240,11 +283,22 @@ def _deed(words: Sequence[str]) -> str | None:
     name, arguments = words[0], words[1:]
     if name in ("python", "python3") and arguments[:1] == ["-m"]:
         name, arguments = arguments[1] if len(arguments) > 1 else "", arguments[2:]
-    runs = name in (*_TESTS.split(), *_RUNNERS.split(), *_CHECKS, "pip", "pip3", "uv", "tar")
-    plain = _HARMLESS["run" if runs else "do"]
+    tests = (*_TESTS.split(), "unittest")
+    runs = name in (*tests, *_RUNNERS.split(), *_CHECKS, "pip", "pip3", "uv", "tar")
+    plain = _HARMLESS if runs else _plain_options(name, arguments)
     odd = any(plain.fullmatch(one) is None for one in _options(arguments, ends=False))
     odd = odd or (runs and any("=" in one for one in arguments))
     return done + _WITH_OPTIONS if done and odd and "program" not in done else done
+
+
+def _plain_options(name: str, arguments: Sequence[str]) -> re.Pattern[str]:
+    if name == "git":
+        runs = _GIT_RUNS.get(arguments[0], "") if arguments else ""
+        return re.compile(
+            rf"-(?![a-zA-Z]*[{runs}])[a-zA-Z]{{1,3}}|--" if runs else "-[a-zA-Z]{1,3}|--"
+        )
+    letters = [known for names, known in _PLAIN.items() if name in names.split()]
+    return re.compile(rf"-[{letters[0]}]{{1,4}}|--" if letters else "--")
 
 
 def _what(words: Sequence[str]) -> str | None:
@@ -261,17 +315,19 @@ def _what(words: Sequence[str]) -> str | None:
         return _run(name, names)
     if name in _CHECKS:
         return _CHECKS[name]
-    if name in ("mv", "cp", "ln") and len(names) == 2:
+    if name in ("mv", "cp", "ln") and len(names) == 2 and not _turned(arguments):
         done = {"mv": "move {} to {}", "cp": "copy {} to {}", "ln": "link {} as {}"}[name]
         return done.format(*map(_name, names))
     if name == "git":
         known = [one for one in names if one in _GIT_DEEDS]
+        if known[:1] and known[0] in _REMOTES and any(map(_HELPER.fullmatch, arguments)):
+            return None
         return _GIT_DEEDS[known[0]] if known and arguments[0] == known[0] else None
     if name in ("python", "python3", "node", "ruby", "perl", "bash", "sh"):
         # With code on the line it is that code, and nothing that has a name.
         return f"run the program {_name(names[0])}" if names[:1] == arguments[:1] != [] else None
-    if name == "sed" and arguments[:1] == ["-i"] and re.match(r"s([/|,#]).*\1.*\1[gI]?$", names[0]):
-        return f"change {_listed(names[1:]) or 'files'} with sed"
+    if name == "sed":
+        return _substituted(arguments)
     if name.startswith("./") or name.endswith(".sh"):
         return f"run the program {_name(name)}"
     if name in ("chmod", "chown"):
@@ -284,12 +340,27 @@ def _what(words: Sequence[str]) -> str | None:
     return None
 
 
+def _substituted(arguments: Sequence[str]) -> str | None:
+    """In files, by one expression; `-e` and `-f` bring others."""
+    options = [one for one in arguments if one.startswith("-")]
+    expression, *files = list(_names(arguments)) or [""]
+    plain = options[:1] == ["-i"] and all(one in ("-E", "-r") for one in options[1:])
+    if not plain or not files or _SUBSTITUTION.fullmatch(expression) is None:
+        return None
+    return f"change {_listed(files)} with sed"
+
+
 def _run(name: str, names: Sequence[str]) -> str:
     tests = bool({"test", "tests", "check"} & set(names)) and name != "npx"
     if tests:
         return f"run the tests with {name}"
     what = " ".join(map(_name, [one for one in names if one != "run"][:2]))
     return f"run {what} with {name}" if what else f"run {name}"
+
+
+def _turned(arguments: Sequence[str]) -> bool:
+    """Does an option name the target first?"""
+    return any(re.fullmatch(r"-\w*t\w*|--target-.*", one) for one in arguments)
 
 
 def _deep(arguments: Sequence[str]) -> bool:
@@ -343,24 +414,48 @@ def _reads(node: Node) -> bool:
 
 def _command(node: Node) -> bool:
     words: list[str] = []
-    bare = False
+    filled: list[bool] = []
     for child in node.children:
         if child.type == "command_name":
             child = child.children[0] if child.children else child
         word = _word(child)
         if word is None:
             return False
-        # A name in the folder may look like an option: what the shell fills in is not known.
-        bare = bare or (child.type == "word" and _GLOB.search(word) is not None)
         words.append(word)
+        filled.append(_may_be_an_option(child))
     if not words:
         return False
     name, *arguments = words
     if name in _ANY.split():
         return True
-    if bare and "--" not in arguments:
+    if any(filled) and not _behind_the_options(name, arguments, filled[1:]):
         return False
-    return _known(name, arguments)
+    return _known(name, arguments, globs=any(_GLOB.search(_seen(one)) for one in node.children))
+
+
+def _may_be_an_option(node: Node) -> bool:
+    """What the shell fills in is not known, and a name in the folder may look like an option:
+    unless what is written begins it otherwise."""
+    seen = _seen(node)
+    return _GLOB.search(seen) is not None and re.match(r"[\w./]", seen) is None
+
+
+def _seen(node: Node) -> str:
+    """As the shell looks for patterns in it: what is quoted has none."""
+    match node.type:
+        case "raw_string" | "string":
+            return re.sub(r"[*?\[{~]", "_", _text(node)[1:-1])
+        case "concatenation":
+            return "".join(map(_seen, node.children))
+        case _:
+            return _text(node)
+
+
+def _behind_the_options(name: str, arguments: Sequence[str], filled: Sequence[bool]) -> bool:
+    """Does all that the shell fills in stand behind a `--` that ends the options?"""
+    if name not in " ".join(_TAKES).split() or "--" not in arguments:
+        return False
+    return not any(filled[: arguments.index("--")])
 
 
 def _word(node: Node) -> str | None:
@@ -387,18 +482,50 @@ def _text(node: Node) -> str:
     return (node.text or b"").decode(errors="replace")
 
 
-def _known(name: str, arguments: Sequence[str]) -> bool:
+def _known(name: str, arguments: Sequence[str], *, globs: bool) -> bool:
+    if _misread(name, arguments):
+        return False
     if name == "git":
         return _git(arguments)
     if name == "command":
         return arguments[:1] == ["-v"]
-    if name in ("uniq", "xxd"):  # the second name is written
+    if name == "test":
+        return not globs and _tests(arguments)
+    if name == "date":
+        return not globs and _tells_the_date(arguments)
+    if name in ("uniq", "xxd"):  # the second name is written, and a pattern may be two
         plain = all(re.fullmatch(r"-[cdiuprs]|-[lcsg]\d+", one) for one in _options(arguments))
-        return plain and "-r" not in arguments and sum(1 for _ in _names(arguments)) <= 1
+        one = not globs and sum(1 for _ in _names(arguments)) <= 1
+        return plain and "-r" not in arguments and one
     for programs, options in _OPTIONS.items():
         if name in programs.split():
-            return _within(arguments, options, single=name == "find")
+            return _within(arguments, options, single=name in ("find", "jq"))
     return False
+
+
+def _misread(name: str, arguments: Sequence[str]) -> bool:
+    """Is the `--` that seems to end the options only what one of them takes?"""
+    for programs, taking in _TAKES.items():
+        if name in programs.split() and "--" in arguments:
+            before = arguments[: arguments.index("--")]
+            return bool(before) and re.fullmatch(taking, before[-1]) is not None
+    return False
+
+
+def _tests(arguments: Sequence[str]) -> bool:
+    return all(_TEST.fullmatch(one) and one not in _RUNS_A_NAME for one in arguments)
+
+
+def _tells_the_date(arguments: Sequence[str]) -> bool:
+    """Any other word than these would set it."""
+    rest = list(arguments)
+    while rest:
+        one = rest.pop(0)
+        if one == "-d" and rest:
+            rest.pop(0)
+        elif _DATE.fullmatch(one) is None:
+            return False
+    return True
 
 
 def _git(arguments: Sequence[str]) -> bool:

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from tests.runtime.tasks.work_bench import WorkBench, settle, work_bench
-from vivavoce.errors import Conflict, NotFound
+from vivavoce.errors import Conflict, Forbidden, NotFound
 from vivavoce.runtime.agents.work import Permissions, Rule
 from vivavoce.runtime.calls.approvals import Gatekeeper, NotPermitted
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled
 from vivavoce.wire.records.talk import ToolCall
-from vivavoce.wire.records.work import Approval, ApprovalStatus
+from vivavoce.wire.records.work import Approval, ApprovalStatus, Role
 
 MAKE = {"command": "make"}
 
@@ -204,6 +204,37 @@ async def test_a_yes_to_a_page_is_one_to_its_site() -> None:
         assert await stands(about, "web_fetch", {"url": "docs.example.org/b?q=1"})
         assert not await stands(about, "web_fetch", {"url": "https://example.org/a"})
         assert not await stands(about, "web_fetch", {"url": "https://evil.org/docs.example.org"})
+
+
+@pytest.mark.parametrize("lesser", ["user", "developer"])
+async def test_who_may_less_than_whoever_asks_neither_sees_it_nor_answers_it(lesser: Role) -> None:
+    async with work_bench() as bench, asyncio.TaskGroup() as group:
+        asking = group.create_task(ask(bench))  # as an operator
+        approval = await pending(bench)
+        assert bench.approvals.pending("ann", lesser) == []
+        for granted in (True, False):
+            with pytest.raises(Forbidden, match="the role 'operator'"):
+                await bench.approvals.resolve(
+                    approval.id, "ann", granted=granted, by="voice", role=lesser
+                )
+        assert not asking.done()
+        await bench.approvals.resolve(approval.id, "ann", granted=False, by="click")
+        assert await asking is False
+
+
+async def test_a_yes_that_goes_on_is_none_for_who_may_more_than_whoever_asked() -> None:
+    async with work_bench() as bench, asyncio.TaskGroup() as group:
+        about = ToolContext("ann", session_id="vs_1")
+        asked = bench.approvals.ask(about, "bash", MAKE, "May I?", timeout=30, role="developer")
+        asking = group.create_task(asked)
+        approval = await pending(bench)
+        given: Any = {"granted": True, "by": "click", "reach": "always", "role": "developer"}
+        await bench.approvals.resolve(approval.id, "ann", **given)
+        assert await asking
+        stands = bench.approvals.stands
+        assert await stands(about, "bash", MAKE, "developer")
+        assert await stands(about, "bash", MAKE, "user")
+        assert not await stands(about, "bash", MAKE, "operator")
 
 
 async def test_a_no_stands_for_nothing() -> None:

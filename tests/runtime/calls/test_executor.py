@@ -609,3 +609,29 @@ def test_a_refusal_that_the_user_can_help_with_says_what_to_ask() -> None:
     assert told["choices"] == choices
     lacking = InvalidArguments("Ask for it", missing_params=["when"], question=None)
     assert orjson.loads(failed(lacking).for_model)["missing"] == ["when"]
+
+
+async def test_while_a_user_leaves_their_calls_end_and_none_begins() -> None:
+    begun = asyncio.Event()
+
+    async def act(context: ToolContext) -> str:
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            await context.report("still here", None)
+            return "I do not let myself be ended"
+        return ""
+
+    bench = Bench(act)
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(bench.run())
+        await begun.wait()
+        before = len(bench.book.events)
+        async with bench.executor.without("ann"):
+            assert bench.executor.running() == []
+            outcome = await bench.run(call_id="call_2")
+            assert isinstance(outcome.fault, Conflict)
+        await running
+        assert len(bench.book.events) == before, "nothing is written of it"
+        assert bench.settled == []

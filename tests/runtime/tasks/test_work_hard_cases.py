@@ -24,7 +24,13 @@ from vivavoce.runtime.sessions.records import SessionRecords
 from vivavoce.runtime.sessions.registry import Registry
 from vivavoce.runtime.tasks.ports import Done, Work
 from vivavoce.session import effects as fx
-from vivavoce.session.events import ApprovalSettled, News, TaskFinished, ToolFinished
+from vivavoce.session.events import (
+    ApprovalAsked,
+    ApprovalSettled,
+    News,
+    TaskFinished,
+    ToolFinished,
+)
 from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Policy, Setup
 from vivavoce.session.state import Phase
@@ -123,7 +129,7 @@ async def test_a_session_that_passes_on_a_yes_does_not_wait_for_its_own_inbox() 
         def __init__(self) -> None:
             self.free = asyncio.Event()
 
-        async def tell(self, event: object, about: object) -> bool:
+        async def tell(self, event: object, about: object, role: str = "user") -> bool:
             if isinstance(event, ApprovalSettled):
                 await self.free.wait()
             return True
@@ -264,10 +270,11 @@ CALL = ToolCall(
 
 
 class Person:
-    def __init__(self, name: str, *, sideband_up: bool) -> None:
+    def __init__(self, name: str, *, sideband_up: bool, role: str = "operator") -> None:
         self.posted: list[object] = []
+        kept = {"metadata": {"options": {"role": role}}, "voice": ""}
         self.records = SimpleNamespace(
-            session=SimpleNamespace(id=name, conversation_id="c1", user_id="ann")
+            session=SimpleNamespace(id=name, conversation_id="c1", user_id="ann", **kept)
         )
         self.vitals = SimpleNamespace(sideband_up=sideband_up)
         self.phase = "ready"
@@ -288,6 +295,18 @@ async def test_news_waits_for_a_sideband_that_is_down_for_a_moment() -> None:
     news = News("task:t1", "Done.", settles="t1")
     await notifier(away).tell(news, CALL)
     assert away.posted == [news]
+
+
+async def test_what_needs_a_yes_is_not_asked_in_a_session_that_may_less() -> None:
+    """Several tokens may be one user: nearer or not, whoever talks there has no yes to give."""
+    guest = Person("vs_1", sideband_up=True, role="user")
+    owner = Person("vs_2", sideband_up=False, role="developer")
+    asked = ApprovalAsked("a1", "May I?")
+    assert await notifier(guest, owner).tell(asked, CALL, "developer")
+    assert (guest.posted, owner.posted) == ([], [asked])
+    assert not await notifier(guest).tell(asked, CALL, "operator")
+    assert await notifier(guest).tell(asked, CALL, "user")
+    assert guest.posted == [asked]
 
 
 async def test_the_users_other_sessions_do_not_go_on_asking_or_waiting() -> None:

@@ -15,14 +15,14 @@ from vivavoce.runtime.tasks.ports import AgentCard, Backends, Done, Listener, Ta
 from vivavoce.runtime.tasks.service import Tasks
 from vivavoce.session.events import SessionEvent
 from vivavoce.testing.fakes import ManualClock, MemoryStore
-from vivavoce.wire.records.work import Task
+from vivavoce.wire.records.work import Role, Task
 
 
 class Notifier:
     def __init__(self) -> None:
         self.told: list[SessionEvent] = []
 
-    async def tell(self, event: SessionEvent, about: Concern) -> bool:
+    async def tell(self, event: SessionEvent, about: Concern, role: Role = "user") -> bool:
         self.told.append(event)
         return True
 

@@ -140,6 +140,21 @@ async def test_a_lasting_yes_is_listed_and_can_be_taken_back(tmp_path: Path) -> 
         refused(await again, 403, "forbidden")
 
 
+async def test_of_several_answers_at_once_one_counts(tmp_path: Path) -> None:
+    async with doors(tmp_path, tools=[paint]) as d, asyncio.TaskGroup() as group:
+        body = {"arguments": {"colour": "red"}}
+        painting = group.create_task(d.http.post("/execute/paint", json=body))
+        while not (waiting := (await d.get("/approvals"))["approvals"]):
+            await asyncio.sleep(0)
+        path = f"/approvals/{waiting[0]['id']}"
+        said = (True, False, True, False)
+        every = [d.http.post(path, json={"granted": granted}) for granted in said]
+        answers = list(zip(said, await asyncio.gather(*every), strict=True))
+        (first,) = {granted for granted, one in answers if one.status_code == 200}
+        assert {one.status_code for granted, one in answers if granted != first} == {409}
+        assert (await painting).status_code == (200 if first else 403)
+
+
 async def test_what_was_done_and_refused_is_in_the_audit_and_nothing_secret_is(
     tmp_path: Path,
 ) -> None:
@@ -166,7 +181,7 @@ async def test_what_was_done_and_refused_is_in_the_audit_and_nothing_secret_is(
         assert {one.user_id for one in lines[1:]} == {"local"}
         assert all(one.address and one.request_id for one in lines)
         assert lines[1].digest == lines[2].digest == digest_of({"colour": "hush-hush"})
-        assert first_break(lines) is None
+        assert first_break(lines, await d.here.store.audit_ends()) is None
         assert not [one for one in lines if token in repr(one) or "hush" in repr(one)]
 
 

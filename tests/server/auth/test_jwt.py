@@ -7,6 +7,7 @@ import builtins
 import hashlib
 import hmac
 import time
+from dataclasses import replace
 from typing import Any
 
 import jwt
@@ -89,6 +90,10 @@ LATER = int(time.time()) + 10**8
         {"aud": []},
         {"iss": "https://evil.example"},
         {"iss": [ISSUER, "x"]},
+        {"iss": [ISSUER]},
+        {"iss": f"{ISSUER}/"},
+        {"aud": "anon"},
+        {"iat": [LATER]},
         {"nbf": LATER},
         {"iat": LATER},
         {"exp": "soon"},
@@ -107,7 +112,34 @@ def jwt_of(said: dict[str, Any]) -> str:
     return f"{head}.{base64.urlsafe_b64encode(signature).rstrip(b'=').decode()}"
 
 
-@pytest.mark.parametrize("user", ["", "a b", "../etc", "x" * 129, "ü", 7, ["ada"], {"a": 1}, True])
+@pytest.mark.parametrize("iat", [None, -1, True, 0, "AGO", [1]])
+async def test_a_token_that_does_not_say_how_old_it_is_or_is_too_old_is_refused(iat: Any) -> None:
+    ago = int(time.time()) - 25 * 3600
+    verifier = JwtVerifier(replace(RULES, max_age=86_400), secret=SECRET)
+    value = jwt_of(claims(iat=ago if iat == "AGO" else iat))
+    with pytest.raises((Unauthorized, TokenExpired)):
+        await verifier.user(value)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        {"alg": "HS256", "crit": ["b64"], "b64": False},
+        {"alg": "HS256", "jwk": {"kty": "oct", "k": ""}},
+        {"alg": "HS256", "kid": "/dev/null"},
+        {"alg": "HS384"},
+    ],
+)
+async def test_a_token_does_not_bring_its_key(head: dict[str, Any]) -> None:
+    signed_of = f"{part(head)}.{part(claims())}"
+    by_nothing = hmac.digest(b"", signed_of.encode(), "sha256")
+    signature = base64.urlsafe_b64encode(by_nothing).rstrip(b"=").decode()
+    await refused(by_secret(), f"{signed_of}.{signature}")
+
+
+@pytest.mark.parametrize(
+    "user", ["", "a b", "bob\n", "../bob", "../etc", "x" * 129, "ü", 7, ["ada"], {"a": 1}, True]
+)
 async def test_a_subject_that_is_no_user_id_is_refused(user: Any) -> None:
     await refused(by_secret(), jwt_of(claims(user)))
 

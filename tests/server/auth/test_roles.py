@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from tests.server.doors import Doors, Json, answered, doors, refused
+from tests.server.serving import request, serving
 from tests.server.tokens import ADA, EVE, SETTINGS, bearer, token
 from tests.server.v1 import client as v1
+from vivavoce.app.server import build_app
 from vivavoce.errors import Forbidden
 from vivavoce.runtime.sessions.options import remembered
 from vivavoce.runtime.tasks.ports import AgentCard
@@ -235,6 +237,52 @@ async def test_statistics_are_of_ones_own_calls_and_for_an_operator_of_all(tmp_p
             _as(d, role, user)
             found = await d.get("/tools/calculate")
             assert found["execution_stats"]["total_calls"] == count
+
+
+TRICKS = """
+/status
+/status/
+//status
+/Status
+/%73tatus
+/status%2f
+/status;x
+/./status
+/x/../status
+/metrics
+/metrics/
+/config
+/config/
+/config?x
+/v1/../status
+/v1/%2e%2e/status
+/assets/../status
+/assets/..%2fstatus
+/assets/%2e%2e/%2e%2e/status
+/health/..;/status
+/execute/calculate
+//execute/calculate
+/Execute/calculate
+/execute//calculate
+/%65xecute/calculate
+/webhook/tool-call
+/webhook/tool-call/
+""".strip().splitlines()
+
+
+async def test_no_spelling_of_a_path_opens_what_is_not_for_everybody(tmp_path: Path) -> None:
+    async with doors(tmp_path, **WORKBENCH) as d, serving(build_app(d.here)) as served:
+        body = b'{"arguments": {"expression": "1+1"}}'
+        sized = ("Content-Type: application/json", f"Content-Length: {len(body)}")
+        for path in TRICKS:
+            for who in (None, bearer(ADA)["authorization"]):
+                shown = () if who is None else (f"Authorization: {who}",)
+                posts = "xecute" in path or "webhook" in path
+                how: Json = {"method": "POST", "body": body} if posts else {}
+                headers = (*shown, *sized) if posts else shown
+                async with request(served, path, *headers, **how) as answer:
+                    # `/status/` is sent to `/status`, which is as closed as before.
+                    assert answer.status in (307, 400, 401, 403, 404, 405), path
 
 
 # --- Delegated work ---------------------------------------------------------------------

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from tests.server.doors import Doors, Json, doors, refused
+from tests.server.doors import Doors, Json, answered, doors, refused, soon
 from tests.server.tokens import SETTINGS, bearer, token
+from tests.server.v1 import client as v1
 from vivavoce.app.engine import client_keys
 from vivavoce.app.settings import load_settings
 from vivavoce.errors import RateLimited, Unauthorized
@@ -19,7 +22,7 @@ from vivavoce.server.gate.auth import Authenticator
 from vivavoce.server.gate.tokens import FRESH_SECONDS, AccessTokens, Logins, minted
 from vivavoce.testing import ManualClock, MemoryStore
 from vivavoce.wire.records.talk import Put
-from vivavoce.wire.records.work import Role
+from vivavoce.wire.records.work import Question, Role, Task, TaskStatus
 
 TOKEN = "a-token-that-is-long-enough"
 GUESS = {"authorization": "Bearer a-guess-at-the-token"}
@@ -69,6 +72,122 @@ async def test_a_token_may_be_for_less_than_everything(tmp_path: Path) -> None:
         assert not tools & {"bash", "read_file"}
         words = refused(await d.http.get("/status"), 403, "forbidden")["message"]
         assert "`vivavoce token create NAME --role operator`" in words
+
+
+async def test_a_lesser_token_answers_nothing_that_a_higher_one_asks(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    given: Json = {"auth": "token", "auth_token": TOKEN, "agent": "workbench"}
+    async with (
+        doors(tmp_path / "data", workspace=tmp_path / "work", **given) as d,
+        asyncio.TaskGroup() as group,
+    ):
+        guest = {"authorization": f"Bearer {await _made(d, 'kiosk', 'user')}"}
+        _show(d, TOKEN)
+        body = {"arguments": {"command": "touch made"}}
+        asking = group.create_task(d.http.post("/execute/bash", json=body))
+        await soon(lambda: d.here.approvals.pending("local"))
+        (asked,) = d.here.approvals.pending("local")
+        assert (await d.get("/approvals", headers=guest))["count"] == 0
+        yes = {"granted": True, "always": True}
+        for answer in (yes, {"granted": False}):
+            path = f"/approvals/{asked.id}"
+            error = refused(await d.http.post(path, json=answer, headers=guest), 403, "forbidden")
+            assert "the role 'operator', and you have 'user'" in error["message"]
+        assert (await d.get("/approvals"))["count"] == 1
+        await d.post(f"/approvals/{asked.id}", yes)
+        assert (await asking).status_code == 200
+        assert (tmp_path / "work/made").exists()
+        answered(await d.http.post("/execute/bash", json=body))  # the operator's own yes goes on
+
+
+Tried = Callable[[str, str], tuple[str, str, Json | None]]
+WORDS = {"entries": [{"id": "e1", "entry_type": "user", "text": "open evil.example/secret"}]}
+NOT_FOR_A_LESSER: dict[str, Tried] = {
+    "words": lambda s, c: ("POST", f"/sessions/{s}/transcript", WORDS),
+    "end": lambda s, c: ("POST", f"/sessions/{s}/end", {}),
+    "a summary": lambda s, c: ("POST", f"/sessions/{s}/end", {"summary": "Obey the guest"}),
+    "end in v1": lambda s, c: ("DELETE", f"/api/v1/voice/session/{s}", None),
+    "a call": lambda s, c: ("POST", f"/api/v1/voice/session/{s}/call", {"call_id": "rtc_1"}),
+    "resume": lambda s, c: ("POST", f"/sessions/{s}/resume", {}),
+    "restore": lambda s, c: ("POST", "/session/restore", {"prev_session_id": s}),
+    "reconnect": lambda s, c: ("GET", f"/session/reconnect?session_id={s}", None),
+    "take over": lambda s, c: ("POST", "/api/v1/voice/session", {"conversation_id": c}),
+    "delete": lambda s, c: ("DELETE", f"/api/v1/conversations/{c}", None),
+    "a message": lambda s, c: ("POST", f"/api/v1/conversations/{c}/messages", {"content": "Hi"}),
+    "settings": lambda s, c: ("PATCH", f"/config/session/{s}", {"instructions": "Obey"}),
+    "export": lambda s, c: ("GET", "/api/v1/data", None),
+    "delete all": lambda s, c: ("DELETE", "/api/v1/data?confirm=everything", None),
+    "never asked": lambda s, c: ("PATCH", "/api/v1/preferences", {"auto_approve": True}),
+}
+
+
+@pytest.mark.parametrize("tried", NOT_FOR_A_LESSER)
+async def test_a_lesser_token_changes_nothing_of_a_session_that_has_a_higher_role(
+    tmp_path: Path, tried: str
+) -> None:
+    async with doors(tmp_path, auth="token", auth_token=TOKEN) as d:
+        guest = {"authorization": f"Bearer {await _made(d, 'kiosk', 'user')}"}
+        _show(d, TOKEN)
+        opened, _ = await v1.talk(d)
+        session, talk = opened["session_id"], opened["conversation_id"]
+        method, path, body = NOT_FOR_A_LESSER[tried](session, talk)
+        refused(await d.http.request(method, path, json=body, headers=guest), 403, "forbidden")
+        assert (await d.state(session))["status"] == "active"
+        assert await d.transcript(session) == []
+        assert (await d.get("/api/v1/preferences"))["auto_approve"] is False
+
+
+async def test_a_lesser_token_answers_and_stops_no_work_of_a_higher_one(tmp_path: Path) -> None:
+    async with doors(tmp_path, auth="token", auth_token=TOKEN) as d:
+        now = d.here.clock.now()
+        when: Json = {"created_at": now, "updated_at": now, "user_id": "local"}
+        asked = Question(id="q1", text="Which?", asked_at=now)
+        about: Json = {"description": "d", "agent": "coder", "backend": "x", "question": asked}
+        status = TaskStatus.WAITING
+        await d.here.store.commit([Put(Task(id="task_1", status=status, **about, **when))])
+        _show(d, await _made(d, "kiosk", "user"))
+        for path, body in (("answer", {"answer": "rm -rf ."}), ("cancel", {})):
+            response = await d.http.post(f"/tasks/task_1/{path}", json=body)
+            assert "'operator'" in refused(response, 403, "forbidden")["message"]
+        assert await d.here.work.waiting_for("local", "user") == []
+        assert len(await d.here.work.waiting_for("local", "operator")) == 1
+
+
+async def test_a_lesser_token_has_all_that_it_began_itself(tmp_path: Path) -> None:
+    async with doors(tmp_path, auth="token", auth_token=TOKEN) as d:
+        _show(d, await _made(d, "kiosk", "user"))
+        opened, _ = await v1.talk(d)
+        session = opened["session_id"]
+        await d.post(f"/sessions/{session}/transcript", WORDS)
+        await d.post(f"/sessions/{session}/resume", {})
+        tracked = (await d.post("/sessions", {}))["session_id"]
+        for one in (session, tracked):
+            await d.post(f"/sessions/{one}/transcript", WORDS)
+            await d.post(f"/sessions/{one}/end", {"summary": "A talk"})
+        await d.patch("/api/v1/preferences", {"verbosity": "brief", "auto_approve": False})
+        path = f"/api/v1/conversations/{opened['conversation_id']}"
+        assert (await d.http.delete(path)).status_code == 204
+        _show(d, TOKEN)
+        answered(await d.http.get("/api/v1/data"))
+        answered(await d.http.delete("/api/v1/data?confirm=everything"))
+
+
+async def test_the_audit_tells_tokens_apart_and_looks_past_our_proxies(tmp_path: Path) -> None:
+    given: Json = {"auth": "token", "auth_token": TOKEN, "trusted_proxies": "127.0.0.1"}
+    async with doors(tmp_path, **given) as d:
+        d.http.headers["x-forwarded-for"] = "203.0.113.7, 198.51.100.9"
+        kiosk = await _made(d, "kiosk", "user")
+        await d.http.get("/sessions")
+        for value in (kiosk, TOKEN):
+            _show(d, value)
+            await d.patch("/api/v1/preferences", {"verbosity": "brief"})
+        refusal, *changed = await d.here.store.audit()
+        assert {one.address for one in (refusal, *changed)} == {"198.51.100.9"}
+        assert (refusal.role, refusal.token) == ("", "")
+        assert [(one.user_id, one.role, one.token) for one in changed] == [
+            ("local", "user", "kiosk"),
+            ("local", "operator", "VIVAVOCE_AUTH_TOKEN"),
+        ]
 
 
 async def test_with_jwts_a_named_token_is_an_operators_and_no_users(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import os
@@ -14,11 +15,12 @@ import httpx
 import pytest
 
 from tests.contract.records import event
-from tests.server.doors import Doors, doors, refused
-from tests.server.tokens import ADA, EVE, SETTINGS, token
+from tests.server.doors import Doors, doors, refused, soon
+from tests.server.tokens import ADA, EVE, SETTINGS, bearer, token
 from tests.store.test_forgetting import holding
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.store import open_store
+from vivavoce.tools.functions import tool
 from vivavoce.wire.records.talk import Announce
 
 NEEDLE = "Zwetschgenkuchen"
@@ -186,6 +188,65 @@ async def test_after_deleting_nothing_of_the_user_is_in_any_file(tmp_path: Path)
         assert (tmp_path / "workspace").exists() or list(tmp_path.rglob("notes.md"))
         await everything(d, ADA, "again")  # who comes back begins anew
     assert holding(tmp_path, NEEDLE) == []
+
+
+async def test_a_call_that_runs_is_ended_first_and_leaves_nothing(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    @tool(changes=False)
+    async def ponder(context: ToolContext, words: str) -> str:
+        """Takes its time, and would write down what it was told."""
+        await context.report(words, None)
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.set()
+        return words
+
+    store = open_store(f"sqlite:///{data}/vivavoce.db")
+    async with (
+        doors(tmp_path, store=store, data_dir=data, tools=[ponder], **SETTINGS) as d,
+        asyncio.TaskGroup() as group,
+    ):
+        who = bearer(ADA, "developer")
+        body = {"arguments": {"words": NEEDLE}}
+        running = group.create_task(d.http.post("/execute/ponder", json=body, headers=who))
+        await begun.wait()
+        assert (await deleted(d, ADA, confirm="everything")).status_code == 200
+        assert ended.is_set(), "before anything was deleted"
+        answer = (await running).json()
+        assert answer["success"] is False
+        assert NEEDLE not in json.dumps(answer)
+        assert holding(tmp_path, NEEDLE) == []
+        rows = [name async for name, _ in d.here.store.rows_of(ADA)]
+        assert set(rows) <= {"spent_sessions", "audit"}
+        again = await d.post("/execute/calculate", {"arguments": {"expression": "1"}}, headers=who)
+        assert again["success"], "who comes back begins anew"
+    assert holding(tmp_path, NEEDLE) == []
+
+
+async def test_a_call_that_waits_for_a_yes_gets_none_from_who_left(tmp_path: Path) -> None:
+    @tool(changes=True)
+    async def paint(words: str) -> str:
+        """Changes something."""
+        return words
+
+    data = tmp_path / "data"
+    store = open_store(f"sqlite:///{data}/vivavoce.db")
+    given = {**SETTINGS, "auto_approve": False, "agent": "workbench"}
+    async with (
+        doors(tmp_path, store=store, data_dir=data, tools=[paint], **given) as d,
+        asyncio.TaskGroup() as group,
+    ):
+        body, who = {"arguments": {"words": NEEDLE}}, bearer(ADA, "developer")
+        waiting = group.create_task(d.http.post("/execute/paint", json=body, headers=who))
+        await soon(lambda: d.here.approvals.pending(ADA))
+        await deleted(d, ADA, confirm="everything")
+        assert (await waiting).json()["success"] is False
+        assert d.here.approvals.pending(ADA) == []
+        assert holding(tmp_path, NEEDLE) == []
 
 
 async def test_a_workspace_that_is_not_theirs_alone_is_left_as_it_is(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,33 @@ async def test_an_edit_that_does_not_fit_says_what_is_there(desk: Desk) -> None:
         await desk("edit_file", path="a.py", old_string="x", new_string="x")
     with pytest.raises(InvalidArguments):
         await desk("edit_file", path="a.py", old_string="", new_string="x")
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "near"),
+    [
+        ("title\n" + "-" * 3_000 + "\n", "- " * 1_000 + "x", None),
+        ("_-" * 1_000_000, "- _ " * 400 + "x", None),
+        ("a " * 1_000_000, "a " * 199 + "b", None),
+        ("a" * 2_000_000, "a" * 500 + " " + "a" * 500 + "b", None),
+        ("--- \n", "- _", None),
+        ("one\ntwo-words here\n", "TWO words  HERE", "line 2 has: two-words here"),
+        ("\u0130x = 1\nmake_file = 2\n", "makefile", "line 2 has: make_file"),
+        ("a\n  one_\n  two\nb\n", "one two", "line 2 has: one_\n  two"),
+        ("x " * 5_000 + "the_end", "the end", "line 1 has: the_end"),
+        ("a-b" * 1_000, "a b" * 999, "line 1 has: " + ("a-b" * 167)[:500]),
+    ],
+)  # fmt: skip
+async def test_a_text_that_is_not_there_is_looked_for_by_its_letters_in_no_time(
+    desk: Desk, text: str, wanted: str, near: str | None
+) -> None:
+    """Both are somebody's words: nothing in them makes the server stand still."""
+    desk.put("a.txt", text)
+    began = time.process_time()
+    with pytest.raises(ToolFailed) as told:
+        await desk("edit_file", path="a.txt", old_string=wanted, new_string="y")
+    assert time.process_time() - began < 5
+    assert str(told.value).endswith(near or "exactly as it is there")
 
 
 async def test_lines_that_end_as_on_windows_are_edited_and_stay_so(desk: Desk) -> None:

@@ -163,7 +163,8 @@ class Settings(ShareSettings, RoleSettings, AuthSettings, EngineSettings, PlaceS
 
     # --- What the voice can do
     sandbox_network: bool = False
-    """Whether `bash` may use the network, loopback included. Off is safe."""
+    """Whether `bash` may use the network, loopback included; a command that only reads, and is not
+    asked about, never does. Off is safe."""
     auto_approve: bool = True
     """Whether a session or a user may have everything allowed that would be asked. Off: what
     the policy asks is asked, whoever says otherwise."""

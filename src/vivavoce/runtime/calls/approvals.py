@@ -38,7 +38,15 @@ from vivavoce.session.events import ApprovalAsked, ApprovalSettled, SessionEvent
 from vivavoce.wire.clean import clean_line, unseen
 from vivavoce.wire.events import About, ApprovalRequested, ApprovalResolved, announce
 from vivavoce.wire.records.talk import Origin, Put, ToolCall, Within, new_id
-from vivavoce.wire.records.work import Approval, ApprovalStatus, By, Reach, Task
+from vivavoce.wire.records.work import (
+    Approval,
+    ApprovalStatus,
+    By,
+    Reach,
+    Role,
+    Task,
+    at_least,
+)
 
 _SHOWN = 120  # characters of what a call is about to do, in the question
 _WORK = 1_000  # tasks whose reading is remembered
@@ -76,8 +84,10 @@ class Gatekeeper:
         arguments: Mapping[str, Any],
         wants: str,
         task_id: str | None,
+        role: Role = "operator",
     ) -> VivavoceError | None:
-        """None: it may run. `wants` is what it is about to do: "run the tests"."""
+        """None: it may run. `wants` is what it is about to do: "run the tests"; `role` is of
+        whoever wants it."""
         try:
             verdict = await self._verdict(
                 call,
@@ -88,6 +98,7 @@ class Gatekeeper:
                 origin=call.origin,
                 call_id=call.id,
                 task_id=task_id,
+                role=role,
             )
         except RateLimited as fault:
             return fault
@@ -105,7 +116,14 @@ class Gatekeeper:
             wants = self._tools.wants(tool, arguments)  # one of ours, under our words
         try:
             verdict = await self._verdict(
-                task, tool, arguments, wants, changes=True, origin="task", task_id=task.id
+                task,
+                tool,
+                arguments,
+                wants,
+                changes=True,
+                origin="task",
+                task_id=task.id,
+                role=task.role,
             )
         except RateLimited:
             return False
@@ -129,6 +147,7 @@ class Gatekeeper:
         origin: Origin,
         call_id: str | None = None,
         task_id: str | None = None,
+        role: Role = "operator",
     ) -> Literal["allow", "deny", "refused"]:
         """The policy's, or the user's where it says so."""
         auto = self._auto_approve(about.session_id)
@@ -140,7 +159,9 @@ class Gatekeeper:
         definition = self._definition(tool)
         task = None if task_id is None else await self._store.task(task_id, user_id=about.user_id)
         standing = (
-            await self._approvals.standing(about.user_id) if concerns(tool, definition) else []
+            await self._approvals.standing(about.user_id, role)
+            if concerns(tool, definition)
+            else []
         )
         pins = _pins(standing)
         source = None
@@ -156,7 +177,7 @@ class Gatekeeper:
         pin = self._unpinned(definition, pins)
         if decision == "allow" and pin is None:
             return "allow"
-        if pin is None and await self._approvals.stands(about, tool, arguments):
+        if pin is None and await self._approvals.stands(about, tool, arguments, role):
             return "allow"
         granted = await self._approvals.ask(
             about,
@@ -176,6 +197,7 @@ class Gatekeeper:
             because=None if source is None else source.words,
             reach="session" if decision == "ask_once" else "once",
             pin=pin,
+            role=role,
         )
         return "allow" if granted else "refused"
 
@@ -292,7 +314,9 @@ class Concern(About, Protocol):
 class Notifier(Protocol):
     """Reaches the user's live session, if there is one."""
 
-    async def tell(self, event: SessionEvent, about: Concern) -> bool: ...
+    async def tell(self, event: SessionEvent, about: Concern, role: Role = "user") -> bool:
+        """`role`: only where a session has at least this, since its user may answer."""
+        ...
 
 
 class Approvals:
@@ -321,11 +345,15 @@ class Approvals:
         for approval in [one for one in left if one.id not in self._open]:
             await self._settle(approval, ApprovalStatus.EXPIRED, "restart")
 
-    async def standing(self, user_id: str) -> list[Approval]:
-        """Each yes of theirs that goes on, the newest first."""
-        return await self.store.standing_approvals(user_id=user_id)
+    async def standing(self, user_id: str, role: Role = "user") -> list[Approval]:
+        """Each yes of theirs that goes on, the newest first; for whoever has this role, none that
+        somebody with a lesser one may have given."""
+        every = await self.store.standing_approvals(user_id=user_id)
+        return [one for one in every if at_least(one.role, role)]
 
-    async def stands(self, about: Concern, tool: str, arguments: Mapping[str, Any]) -> bool:
+    async def stands(
+        self, about: Concern, tool: str, arguments: Mapping[str, Any], role: Role = "operator"
+    ) -> bool:
         """Was a yes given to this very call that goes on until now?"""
         same = _same(tool, arguments)
         return same is not None and any(
@@ -333,11 +361,11 @@ class Approvals:
             and (one.session_id is not None or one.reach == "always")
             and (one.reach == "always" or one.session_id == about.session_id)
             and _same(tool, one.arguments) == same
-            for one in await self.standing(about.user_id)
+            for one in await self.standing(about.user_id, role)
         )
 
     async def revoke(self, approval_id: str, user_id: str) -> Approval:
-        """From now on it is asked again."""
+        """From now on it is asked again. Whatever role somebody has: it takes nothing but a yes."""
         for one in await self.standing(user_id):
             if one.id == approval_id:
                 revoked = replace(one, revoked_at=self.clock.now())
@@ -345,8 +373,10 @@ class Approvals:
                 return revoked
         raise NotFound(f"There is no yes '{clean_line(approval_id, 64)}' that goes on.")
 
-    def pending(self, user_id: str) -> list[Approval]:
-        return [one for one, _ in self._open.values() if one.user_id == user_id]
+    def pending(self, user_id: str, role: Role = "operator") -> list[Approval]:
+        """What somebody with this role may answer."""
+        mine = [one for one, _ in self._open.values() if one.user_id == user_id]
+        return [one for one in mine if at_least(role, one.role)]
 
     async def ask(
         self,
@@ -362,6 +392,7 @@ class Approvals:
         because: str | None = None,
         reach: Reach = "once",
         pin: tuple[str, str] | None = None,
+        role: Role = "operator",
     ) -> bool:
         """Until the user says yes or no, or the time is up. A yes goes at least as far as `reach`;
         `pin` is a server and the mark of how it describes its tools, which it agrees to. Raises
@@ -387,6 +418,7 @@ class Approvals:
             asked_by=asked_by,
             because=because,
             reach=reach,
+            role=role,
         )
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         try:
@@ -396,7 +428,8 @@ class Approvals:
             self._open[approval.id] = (approval, answer)
             if pin is not None:
                 self._pins[approval.id] = pin
-            await self._notifier.tell(ApprovalAsked(approval.id, approval.question), approval)
+            asked = ApprovalAsked(approval.id, approval.question)
+            await self._notifier.tell(asked, approval, role)
             async with asyncio.timeout(timeout):
                 return await asyncio.shield(answer)
         except TimeoutError:
@@ -430,13 +463,16 @@ class Approvals:
         by: By,
         words: str | None = None,
         reach: Reach = "once",
+        role: Role = "operator",
     ) -> Approval:
         """The user's answer. The first one counts; the same again is no error. `reach` is how far
-        a yes goes."""
+        a yes goes. Raises `Forbidden` for who has a lesser role than whoever asked: several may
+        be one user."""
         found = self._open.get(approval_id)
         if found is None or found[0].user_id != user_id:
             return await self._late(approval_id, user_id, granted)
         approval, answer = found
+        check_role(role, approval.role)
         if approval_id in self._settling or answer.done():
             raise Conflict("This was answered already.")
         stored = self._settling[approval_id] = asyncio.Event()
@@ -506,6 +542,17 @@ class Approvals:
         )
         await self._journal.commit([Put(settled), announce(event, settled)])
         return settled
+
+
+def check_role(role: Role, needed: Role) -> None:
+    """Raises `Forbidden`: whoever asked has more rights than who answers."""
+    if not at_least(role, needed):
+        raise Forbidden(
+            f"This was asked for with the role '{needed}', and you have '{role}': somebody with "
+            "that role has to answer.",
+            role=role,
+            needed=needed,
+        )
 
 
 def _showable(arguments: dict[str, Any]) -> bool:

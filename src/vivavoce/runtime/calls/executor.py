@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -58,21 +60,25 @@ log = logging.getLogger(__name__)
 
 PROGRESS_SECONDS = 1.0  # durable progress, at most this often a call
 QUIET_SECONDS = 5.0  # for the last words of a cancelled call
+LEAVE_SECONDS = 10.0  # for a call whose user goes
 
 
 class Progress:
     """Durable progress of one call, at most once a second; what comes between is dropped."""
 
-    def __init__(self, journal: Journal, clock: Clock, call: ToolCall) -> None:
+    def __init__(
+        self, journal: Journal, clock: Clock, call: ToolCall, over: asyncio.Event | None = None
+    ) -> None:
+        """`over`: nothing is reported from then on."""
         self._journal, self._clock, self._call = journal, clock, call
         self._last: float | None = None
-        self._open = True
+        self._open, self._over = True, over or asyncio.Event()
 
     async def report(self, message: str, percentage: int | None = None) -> None:
         now = self._clock.monotonic()
         early = self._last is not None and now - self._last < PROGRESS_SECONDS
         # A report after the end would put a settled call back to started.
-        if early or not self._open:
+        if early or not self._open or self._over.is_set():
             return
         self._last = now
         self._call = replace(self._call, progress=clean_line(message))
@@ -89,6 +95,8 @@ class _Running(Value):
     call: ToolCall
     answer: asyncio.Future[ToolOutcome]
     durable: asyncio.Event  # the call is recorded, or was answered without running
+    held: asyncio.Timeout  # without an end, until its user is forgotten
+    forgotten: asyncio.Event  # from then on nothing is written of it
 
 
 class ToolExecutor:
@@ -120,11 +128,32 @@ class ToolExecutor:
         self._most = most or (lambda: MODEL_LIMIT)
         self._room = room
         self._running: dict[tuple[str, str], _Running] = {}
+        self._leaving: Counter[str] = Counter()
 
     def running(self, session_id: str | None = None) -> list[ToolCall]:
         """The calls under way, of one session or of all."""
         calls = [item.call for item in self._running.values()]
         return calls if session_id is None else [c for c in calls if c.session_id == session_id]
+
+    @asynccontextmanager
+    async def without(self, user_id: str) -> AsyncIterator[None]:
+        """While all that is theirs is deleted: their calls are ended, whatever those have still
+        to say is written nowhere, and none begins."""
+        self._leaving[user_id] += 1
+        try:
+            ended = [one for one in self._running.values() if one.call.user_id == user_id]
+            now = asyncio.get_running_loop().time()
+            for one in ended:
+                one.forgotten.set()
+                one.held.reschedule(now)
+            if ended:
+                _, left = await asyncio.wait([one.answer for one in ended], timeout=LEAVE_SECONDS)
+                if left:  # another's code; whatever it does, nothing of it is written
+                    log.warning("Calls of a user do not end", extra=fields(calls=len(left)))
+            yield
+        finally:
+            self._leaving[user_id] -= 1
+            self._leaving += Counter()  # without those of nobody
 
     async def run(
         self, request: ToolRequest, *, admitted: asyncio.Future[None] | None = None
@@ -152,6 +181,8 @@ class ToolExecutor:
         if not is_call_id(request.call_id):
             return failed(InvalidRequest("A call id is 1 to 128 printable characters"))
         asked = self._asked(request)
+        if asked.user_id in self._leaving:
+            return failed(Conflict("All that is kept of this user is being deleted."))
         held = self._running.get(_key(asked))
         if held is not None and write.elsewhere(held.call, asked):
             asked = write.scoped(asked)
@@ -183,7 +214,9 @@ class ToolExecutor:
     ) -> ToolOutcome:
         """Keep a seat for those who ask for the same call while it runs."""
         answer: asyncio.Future[ToolOutcome] = asyncio.get_running_loop().create_future()
-        running = self._running[_key(asked)] = _Running(asked, answer, asyncio.Event())
+        until, forgotten = asyncio.timeout(None), asyncio.Event()
+        running = _Running(asked, answer, asyncio.Event(), until, forgotten)
+        self._running[_key(asked)] = running
 
         def recorded() -> None:
             """Only now may anyone be told: what is acknowledged is stored."""
@@ -191,7 +224,13 @@ class ToolExecutor:
             _tell(admitted)
 
         try:
-            outcome = await self._once(request, asked, recorded)
+            try:
+                async with until:
+                    outcome = await self._once(request, asked, recorded, forgotten)
+            except TimeoutError:
+                if not forgotten.is_set():
+                    raise
+                outcome = _forgotten(asked)
             answer.set_result(outcome)
             return outcome
         except asyncio.CancelledError:
@@ -205,7 +244,11 @@ class ToolExecutor:
             self._running.pop(_key(asked)).durable.set()
 
     async def _once(
-        self, request: ToolRequest, asked: ToolCall, recorded: Callable[[], None]
+        self,
+        request: ToolRequest,
+        asked: ToolCall,
+        recorded: Callable[[], None],
+        forgotten: asyncio.Event,
     ) -> ToolOutcome:
         known = await self._calls.tool_call(asked.id, user_id=asked.user_id)
         if known is not None and write.elsewhere(known, asked):
@@ -224,7 +267,7 @@ class ToolExecutor:
             arguments = self._check(request, asked)
         except VivavoceError as fault:
             return await self._refuse(request, asked, fault)
-        return await self._perform(request, asked, arguments, recorded)
+        return await self._perform(request, asked, arguments, recorded, forgotten)
 
     async def _interrupted(self, call: ToolCall) -> ToolOutcome:
         outcome = failed(ToolFailed(INTERRUPTED.message), words=INTERRUPTED)
@@ -259,10 +302,11 @@ class ToolExecutor:
         call: ToolCall,
         arguments: Mapping[str, Any],
         recorded: Callable[[], None],
+        forgotten: asyncio.Event,
     ) -> ToolOutcome:
         ordinal = self._ordinal(request, call)
         description = clean_line(self._tools.describe(request.name, arguments))
-        progress = Progress(self._journal, self._clock, call)
+        progress = Progress(self._journal, self._clock, call, forgotten)
         begun = self._clock.monotonic()
         try:
             try:
@@ -276,12 +320,14 @@ class ToolExecutor:
             if self._gate is not None:
                 changes = self._tools.changes(request.name, arguments)
                 wants, of = self._tools.wants(request.name, arguments), request.task_id
-                result = await self._gate.admit(call, changes, arguments, wants, of)
+                result = await self._gate.admit(call, changes, arguments, wants, of, request.role)
             if result is None:
                 begun = self._clock.monotonic()
                 result = await self._attempt(request, arguments, call, progress)
         except asyncio.CancelledError:
             outcome = _cancelled(call, self._since(begun))
+            if forgotten.is_set():
+                raise
             # The start may not have been written yet: the entry goes in once more.
             before = write.call_entry(call, description, ordinal)
             try:  # on the way out, which a failing store must not hold up
@@ -297,6 +343,8 @@ class ToolExecutor:
             outcome = succeeded(result, duration, write.wire_id(call), self._most())
             output = result if isinstance(result, str) else result.text
             status = CallStatus.COMPLETED
+        if forgotten.is_set():  # it did not let itself be ended
+            return outcome
         done = await self._settle(progress.close(), outcome, ordinal, status, output)
         if self._gate is not None and request.task_id is not None and outcome.success:
             self._gate.noted(done, output, request.task_id)
@@ -322,7 +370,9 @@ class ToolExecutor:
             call_id=request.call_id,
             origin=call.origin,
             report=progress.report,
-            ask=nobody if self._questions is None else partial(self._questions.ask, call),
+            ask=nobody
+            if self._questions is None
+            else partial(self._questions.ask, call, role=request.role),
             task_id=request.task_id,
             role=request.role,
         )
@@ -379,6 +429,11 @@ def _key(call: ToolCall) -> tuple[str, str]:
 
 def _cancelled(call: ToolCall, duration_ms: int) -> ToolOutcome:
     return failed(ToolFailed(f"The call of '{call.tool}' was cancelled"), duration_ms, CANCELLED)
+
+
+def _forgotten(call: ToolCall) -> ToolOutcome:
+    words = f"The call of '{call.tool}' was ended: all that is kept of its user is deleted"
+    return failed(ToolFailed(words), 0, CANCELLED)
 
 
 def _conflict(known: ToolCall, asked: ToolCall) -> ToolOutcome | None:

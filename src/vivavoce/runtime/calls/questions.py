@@ -10,12 +10,13 @@ import asyncio
 from collections.abc import Sequence
 
 from vivavoce.errors import Conflict, ToolFailed
-from vivavoce.runtime.calls.approvals import Notifier
+from vivavoce.runtime.calls.approvals import Notifier, check_role
 from vivavoce.runtime.ports import Clock, Journal
 from vivavoce.session.events import News
 from vivavoce.wire.clean import clean_line, clean_text
 from vivavoce.wire.events import TaskQuestion, announce
 from vivavoce.wire.records.talk import ToolCall, new_id
+from vivavoce.wire.records.work import Role, at_least
 
 PATIENCE = 300.0
 
@@ -25,9 +26,17 @@ class Questions:
 
     def __init__(self, *, journal: Journal, clock: Clock, notifier: Notifier) -> None:
         self._journal, self._clock, self._notifier = journal, clock, notifier
-        self._open: dict[tuple[str, str], tuple[str, asyncio.Future[str], News]] = {}
+        self._open: dict[tuple[str, str], tuple[str, asyncio.Future[str], News, Role]] = {}
 
-    async def ask(self, call: ToolCall, question: str, choices: Sequence[str] = ()) -> str:
+    async def ask(
+        self,
+        call: ToolCall,
+        question: str,
+        choices: Sequence[str] = (),
+        *,
+        role: Role = "operator",
+    ) -> str:
+        """`role` is of whoever made the call: nobody with a lesser one answers."""
         key = call.user_id, call.id
         if key in self._open:
             raise ToolFailed("One question at a time")
@@ -43,10 +52,10 @@ class Questions:
         )
         news = News(f"question:{question_id}", _words(call, question, options), say=question)
         answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._open[key] = question_id, answer, news
+        self._open[key] = question_id, answer, news, role
         try:
             await self._journal.commit([announce(event, call)])
-            await self._notifier.tell(news, call)
+            await self._notifier.tell(news, call, role)
             async with asyncio.timeout(PATIENCE):
                 return await answer
         except TimeoutError:
@@ -58,16 +67,25 @@ class Questions:
         """The calls that wait for words, oldest first."""
         return [call_id for owner, call_id in self._open if owner == user_id]
 
-    def waiting_for(self, user_id: str) -> list[News]:
-        """What is to be asked again on a new call."""
-        return [news for (owner, _), (_, _, news) in self._open.items() if owner == user_id]
+    def waiting_for(self, user_id: str, role: Role = "operator") -> list[News]:
+        """What is to be asked again on a new call of somebody with this role."""
+        mine = [held for (owner, _), held in self._open.items() if owner == user_id]
+        return [news for _, _, news, needed in mine if at_least(role, needed)]
 
     def answer(
-        self, call_id: str, user_id: str, words: str, *, question_id: str | None = None
+        self,
+        call_id: str,
+        user_id: str,
+        words: str,
+        *,
+        question_id: str | None = None,
+        role: Role = "operator",
     ) -> None:
+        """Raises `Conflict`, or `Forbidden` for a role that is not enough."""
         found = self._open.get((user_id, call_id))
         if found is None or question_id not in (None, found[0]) or found[1].done():
             raise Conflict("Nobody waits for this answer any more.")
+        check_role(role, found[3])
         found[1].set_result(clean_text(words, 2000))
 
 

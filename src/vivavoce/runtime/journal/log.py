@@ -36,12 +36,24 @@ from vivavoce.wire.records.talk import (
     ToolCall,
 )
 from vivavoce.wire.records.work import Approval, ApprovalStatus, AuditLine, digest_of
+from vivavoce.wire.values import Value
 
 log = logging.getLogger(__name__)
 trail = logging.getLogger("vivavoce.audit")
 
-ASKING: ContextVar[tuple[str, str]] = ContextVar("asking", default=("", ""))
-"""The address and the id of the request that is being served, for the audit."""
+
+class Asking(Value):
+    """The request that is being served, for the audit: from where, and who asks, as far as that
+    is known."""
+
+    address: str = ""
+    request_id: str = ""
+    role: str = ""
+    token: str = ""
+
+
+_NOBODY = Asking()
+ASKING: ContextVar[Asking] = ContextVar("asking", default=_NOBODY)
 _WRITES = frozenset({"write_file", "edit_file", "undo_change"})
 _SHOWN = 200  # characters
 
@@ -136,6 +148,8 @@ class Journal:
                     outcome=line.outcome,
                     user_id=line.user_id,
                     address=line.address,
+                    role=line.role,
+                    token_name=line.token,
                     request_id=line.request_id,
                     digest=line.digest,
                 ),
@@ -410,14 +424,16 @@ def _answered(asked: Approval, now: datetime) -> AuditLine:
 def _line(
     action: str, what: str, outcome: str, user_id: str, now: datetime, digest: str = ""
 ) -> AuditLine:
-    address, request_id = ASKING.get()
+    asking = ASKING.get()
     return AuditLine(
         at=now,
         action=action,
         what=clean_line(what, _SHOWN),
         outcome=clean_line(outcome, _SHOWN),
         user_id=clean_line(user_id, _SHOWN),
-        address=clean_line(address, _SHOWN),
-        request_id=clean_line(request_id, _SHOWN),
+        address=clean_line(asking.address, _SHOWN),
+        role=asking.role,
+        token=clean_line(asking.token, _SHOWN),
+        request_id=clean_line(asking.request_id, _SHOWN),
         digest=digest,
     )

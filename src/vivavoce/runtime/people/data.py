@@ -21,6 +21,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -89,6 +90,11 @@ async def nothing() -> None:
     """For servers whose brain keeps nothing."""
 
 
+def _no_calls(user_id: str) -> AbstractAsyncContextManager[None]:
+    """For who deletes while no server runs."""
+    return contextlib.nullcontext()
+
+
 class UserData:
     """`end` ends a user's live sessions and says how many; `clear` is for what the model keeps."""
 
@@ -101,17 +107,21 @@ class UserData:
         *,
         end: Callable[[str], Awaitable[int]],
         clear: Callable[[], Awaitable[None]] = nothing,
+        without_calls: Callable[[str], AbstractAsyncContextManager[None]] = _no_calls,
     ) -> None:
+        """`without_calls`: while it is entered no tool call of the user runs or begins, and
+        nothing is written of one that ran."""
         self._store, self._clock, self._files, self._work = store, clock, files, work
-        self._end, self._clear = end, clear
+        self._end, self._clear, self._without_calls = end, clear, without_calls
 
     async def delete(self, user_id: str, *, counts: bool = False) -> Deleted:
         """`counts`: also how much was used today, which only the operator may forget."""
-        ended = await self._end(user_id)
-        await self._work.forget(user_id, await self._tasks(user_id))
-        rows = await self._store.forget(user_id, counts=counts)
-        own = await asyncio.to_thread(self._files.own, user_id)
-        files = await asyncio.to_thread(self._files.forget, user_id)
+        async with self._without_calls(user_id):
+            ended = await self._end(user_id)
+            await self._work.forget(user_id, await self._tasks(user_id))
+            rows = await self._store.forget(user_id, counts=counts)
+            own = await asyncio.to_thread(self._files.own, user_id)
+            files = await asyncio.to_thread(self._files.forget, user_id)
         await self._clear()
         log.info("All that was kept of a user is deleted", extra=fields(rows=sum(rows.values())))
         return Deleted(sessions_ended=ended, rows=rows, files=files, workspace_kept=own is None)

@@ -20,7 +20,7 @@ from vivavoce.runtime.ids import SessionIds
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Shares, Window
 from vivavoce.runtime.ports import Clock, Retention, Store
-from vivavoce.runtime.sessions.options import Options
+from vivavoce.runtime.sessions.options import Options, check_steering
 from vivavoce.runtime.sessions.records import begun, closed, title_from
 from vivavoce.runtime.sessions.voice import BY_USER, Opened, Voice
 from vivavoce.session.events import End
@@ -43,6 +43,7 @@ from vivavoce.wire.records.talk import (
     entry_id,
     new_id,
 )
+from vivavoce.wire.records.work import Role
 from vivavoce.wire.values import Record, Value
 
 log = logging.getLogger(__name__)
@@ -119,7 +120,12 @@ class Library:
         )
 
     async def track(
-        self, user_id: str, *, title: str | None, metadata: Mapping[str, Any]
+        self,
+        user_id: str,
+        *,
+        title: str | None,
+        metadata: Mapping[str, Any],
+        role: Role = "operator",
     ) -> SessionSummary:
         """A record for a client that talks to a provider by itself."""
         now = self._clock.now()
@@ -132,7 +138,7 @@ class Library:
             created_at=now,
             updated_at=now,
             counted=False,  # it takes nothing of ours
-            metadata={"tracked": True},
+            metadata={"tracked": True, "options": {"role": role}},
         )
         room = self._shares.more(user_id, conversation=True)
         put = PutConversation(conversation)
@@ -143,12 +149,16 @@ class Library:
         """Counts one; raises `RateLimited`."""
         self._syncs.check(user_id)
 
-    async def sync(self, session_id: str, user_id: str, copies: Sequence[Copy]) -> int:
+    async def sync(
+        self, session_id: str, user_id: str, copies: Sequence[Copy], role: Role = "operator"
+    ) -> int:
         """How many of the client's entries are stored now; all of them, new or not. Of what is
-        stored only that is read which may be the same."""
+        stored only that is read which may be the same. Raises `Forbidden` for who has a lesser
+        role than the session: what the user said in it decides what is asked."""
         session = await self._store.session(session_id, user_id=user_id)
         if session is None:
             raise _no_session(session_id)
+        check_steering(session, role)
         now = self._clock.now()
         added = unseen(copies, await self._alike(session, copies), session, now)
         if added:
@@ -230,15 +240,23 @@ class Library:
     # --- Conversations, as people lead and read them --------------------------------------
 
     async def open(
-        self, user_id: str, options: Options, *, conversation_id: str | None = None
+        self,
+        user_id: str,
+        options: Options,
+        *,
+        conversation_id: str | None = None,
+        rank: Role = "operator",
     ) -> tuple[Opened, list[Entry]]:
         """A voice session: of a new conversation, or of one that goes on, with what was said
-        before it."""
+        before it. Raises `Forbidden` where one of a higher role than `rank` is live: it would be
+        taken over."""
         task_id = options.task_id
         if task_id is not None:
             found(await self._store.todo(task_id, user_id=user_id), "Task", task_id)
         if conversation_id is None:
             return await self._voice.create(user_id, options), []
+        for session in await self._active(conversation_id, user_id):
+            check_steering(session, rank)
         opened = await self._voice.resume_conversation(conversation_id, user_id, options)
         # Read now: one that was live until a moment ago has written its last words.
         prior, _ = await self._store.messages_before(
@@ -246,9 +264,11 @@ class Library:
         )
         return opened, prior
 
-    async def end(self, session_id: str, user_id: str) -> None:
-        """Ends a session, once; what was said is kept. Raises `SessionNotFound`."""
+    async def end(self, session_id: str, user_id: str, role: Role = "operator") -> None:
+        """Ends a session, once; what was said is kept. Raises `SessionNotFound`, or `Forbidden`
+        for who has a lesser role."""
         session = (await self.summary(session_id, user_id)).session
+        check_steering(session, role)
         live = await self._voice.end(session_id, user_id)
         if not live and session.status is Status.ACTIVE:
             await self._close(session)
@@ -273,23 +293,29 @@ class Library:
             ended = replace(conversation, ended_at=now, updated_at=now)
             await self._journal.commit([PutConversation(ended)])
 
-    async def delete(self, conversation_id: str, user_id: str) -> list[str]:
+    async def delete(
+        self, conversation_id: str, user_id: str, role: Role = "operator"
+    ) -> list[str]:
         """All that was said and asked for in it goes, for good; the goals and tasks that came of
-        it stay. Names its sessions that were live: they are ended first."""
+        it stay. Names its sessions that were live: they are ended first. Raises `Forbidden` where
+        one of them has a higher role."""
         await self._voice.conversation(conversation_id, user_id)
         async with self._voice.admission.unopened(
             conversation_id
         ):  # else it would come back with one
-            active = [
-                session
-                for session in await self._store.active_sessions()
-                if (session.conversation_id, session.user_id) == (conversation_id, user_id)
-            ]
+            active = await self._active(conversation_id, user_id)
+            for session in active:
+                check_steering(session, role)
             for session in active:
                 if not await self._voice.end_unopened(session.id, user_id):
                     await self._close(session)
             await self._journal.commit([DropConversation(conversation_id, user_id)])
         return [session.id for session in active]
+
+    async def _active(self, conversation_id: str, user_id: str) -> list[VoiceSession]:
+        of = (conversation_id, user_id)
+        active = await self._store.active_sessions()
+        return [one for one in active if (one.conversation_id, one.user_id) == of]
 
     async def begin(
         self, user_id: str, *, context_type: str = "voice", title: str | None = None

@@ -39,6 +39,7 @@ from vivavoce.session.policy import Setup
 from vivavoce.session.state import Phase
 from vivavoce.wire.events import TranscriptionCompleted, TranscriptionDelta, TurnTraced, VoiceEvent
 from vivavoce.wire.records.talk import Change, Entry, Status
+from vivavoce.wire.records.work import Role
 from vivavoce.wire.values import Record
 
 _UNSTORED = '{"success": false, "error": "The call could not be recorded.", "recoverable": true}'
@@ -125,7 +126,7 @@ Traced = Callable[[TurnTraced], None]
 class Answers(Protocol):
     """Where a session passes on what the user said about work beyond its own calls."""
 
-    async def resolve(self, user_id: str, effect: fx.Resolve) -> None: ...
+    async def resolve(self, user_id: str, effect: fx.Resolve, role: Role) -> None: ...
     async def told(self, user_id: str, key: str) -> None: ...
 
 
@@ -466,7 +467,9 @@ class LiveSession:
                     if item_id == effect.item_id:
                         resolve(answered, value=True)
             case fx.Resolve() if self._answers_to is not None:
-                await self._answers_to.resolve(self.records.session.user_id, effect)
+                session = self.records.session
+                role = remembered(session).role
+                await self._answers_to.resolve(session.user_id, effect, role)
             case fx.Told() if self._answers_to is not None:
                 await self._answers_to.told(self.records.session.user_id, effect.key)
             case fx.Attach():

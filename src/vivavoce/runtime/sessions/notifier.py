@@ -11,6 +11,7 @@ from vivavoce.logs import fields
 from vivavoce.runtime.calls.approvals import Approvals, Concern
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.sessions.live import LiveSession
+from vivavoce.runtime.sessions.options import remembered
 from vivavoce.runtime.sessions.registry import Registry
 from vivavoce.runtime.tasks.service import Tasks
 from vivavoce.session import effects as fx
@@ -23,6 +24,7 @@ from vivavoce.session.events import (
     TaskStarted,
 )
 from vivavoce.session.state import Phase
+from vivavoce.wire.records.work import Role, at_least
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +44,7 @@ class SessionNotifier:
         """Who has news, and takes the user's answers to it: before the first session."""
         self._tasks, self._approvals, self._questions = tasks, approvals, questions
 
-    async def tell(self, event: SessionEvent, about: Concern) -> bool:
+    async def tell(self, event: SessionEvent, about: Concern, role: Role = "user") -> bool:
         """Was there anyone? What nobody hears waits in the store for the next call."""
 
         def rank(live: LiveSession) -> tuple[bool, bool, bool]:
@@ -51,7 +53,7 @@ class SessionNotifier:
             return live.vitals.sideband_up, session.id == about.session_id, same
 
         mine = self._going_on(about.user_id)
-        nearest = max(mine, key=rank, default=None)
+        nearest = max((one for one in mine if at_least(_role(one), role)), key=rank, default=None)
         quietly = _ended(event)
         for live in mine:
             if live is nearest:
@@ -60,8 +62,9 @@ class SessionNotifier:
                 await live.post(quietly)
         return nearest is not None
 
-    async def resolve(self, user_id: str, effect: fx.Resolve) -> None:
-        """The user's spoken yes or no. One that comes too late changes nothing."""
+    async def resolve(self, user_id: str, effect: fx.Resolve, role: Role) -> None:
+        """The user's spoken yes or no, in a session of this role. One that comes too late changes
+        nothing."""
         try:
             await self._approvals.resolve(
                 effect.approval_id,
@@ -70,9 +73,10 @@ class SessionNotifier:
                 by="voice",
                 words=effect.words,
                 reach=effect.reach,
+                role=role,
             )
         except VivavoceError as fault:
-            log.info("An answer came too late", extra=fields(reason=fault.message))
+            log.info("An answer did not count", extra=fields(reason=fault.message))
 
     async def told(self, user_id: str, key: str) -> None:
         """The user heard that piece of news."""
@@ -85,7 +89,7 @@ class SessionNotifier:
     async def waiting(self, live: LiveSession) -> Sequence[News]:
         """What nobody heard yet. What comes after this was read finds the session by itself."""
         try:
-            return await self._tasks.waiting_for(live.records.session.user_id)
+            return await self._tasks.waiting_for(live.records.session.user_id, _role(live))
         except VivavoceError:
             log.exception("What waits for the user could not be read")
             return ()
@@ -105,9 +109,9 @@ class SessionNotifier:
                     await live.post(TaskStarted(task.id))
         except VivavoceError:
             log.exception("What goes on for the user could not be read")
-        for question in self._questions.waiting_for(user_id):
+        for question in self._questions.waiting_for(user_id, _role(live)):
             await live.post(question)
-        for approval in self._approvals.pending(user_id):
+        for approval in self._approvals.pending(user_id, _role(live)):
             await live.post(ApprovalAsked(approval.id, approval.question))
 
     def _told_elsewhere(self, live: LiveSession, user_id: str) -> set[str]:
@@ -120,6 +124,10 @@ class SessionNotifier:
         """Without those that ended and are being put away: they say nothing any more."""
         every = self._registry.of_user(user_id)
         return [live for live in every if live.phase is not Phase.TERMINATED]
+
+
+def _role(live: LiveSession) -> Role:
+    return remembered(live.records.session).role
 
 
 def _ended(event: SessionEvent) -> SessionEvent | None:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from vivavoce.errors import Forbidden
 from vivavoce.wire.records.talk import VoiceSession
-from vivavoce.wire.records.work import ROLES, Role
+from vivavoce.wire.records.work import Role, at_least
 from vivavoce.wire.values import Record
 
 
@@ -74,10 +74,10 @@ def check_steering(session: VoiceSession, role: Role) -> None:
     """Whoever writes into a live session has its tools: raises `Forbidden` where it has more than
     they may use."""
     its = remembered(session).role
-    if ROLES.index(role) < ROLES.index(its):
+    if not at_least(role, its):
         raise Forbidden(
-            f"This session has the role '{its}', and you have '{role}': end it, or use the key "
-            "that it was opened with.",
+            f"This session has the role '{its}', and you have '{role}': use the key that it was "
+            "opened with.",
             role=role,
         )
 

@@ -25,7 +25,7 @@ from vivavoce.errors import (
     VivavoceError,
 )
 from vivavoce.logs import fields
-from vivavoce.runtime.calls.approvals import Gatekeeper, Notifier
+from vivavoce.runtime.calls.approvals import Gatekeeper, Notifier, check_role
 from vivavoce.runtime.calls.outcomes import RunsTools, ToolRequest
 from vivavoce.runtime.calls.outside import LOOKED_BACK, of_conversation
 from vivavoce.runtime.calls.questions import Questions
@@ -36,7 +36,7 @@ from vivavoce.session.events import News, TaskFinished, TaskStarted
 from vivavoce.wire.clean import clean_line, clean_text
 from vivavoce.wire.events import VoiceEvent, announce
 from vivavoce.wire.records.talk import Kind, Put, new_id
-from vivavoce.wire.records.work import Question, Role, Task, TaskStatus
+from vivavoce.wire.records.work import Question, Role, Task, TaskStatus, at_least
 
 SAID = 6  # entries of the conversation that go along with the work
 LISTED = 8
@@ -76,16 +76,18 @@ class Delegating:
             if not running:
                 return "Nothing is running."
             task_id = running[0].id
-        task = await self._tasks.cancel(task_id, context.user_id)
+        task = await self._tasks.cancel(task_id, context.user_id, context.role)
         return f'Cancelled "{task.title}".' if task.status == "cancelled" else write.standing(task)
 
     async def answer(self, context: ToolContext, answer: str, task_id: str) -> str:
         waiting = self._questions.open_for(context.user_id)
         if task_id in waiting or (not task_id and waiting):
-            self._questions.answer(task_id or waiting[0], context.user_id, answer)
+            self._questions.answer(
+                task_id or waiting[0], context.user_id, answer, role=context.role
+            )
             return "Passed on. The work goes on."
         task = await self._asking(context.user_id, task_id)
-        await self._tasks.answer(task.id, context.user_id, answer)
+        await self._tasks.answer(task.id, context.user_id, answer, role=context.role)
         return f'Passed on to "{task.title}". The work goes on.'
 
     async def _asking(self, user_id: str, task_id: str) -> Task:
@@ -222,9 +224,10 @@ class Tasks:
     ) -> Sequence[Task]:
         return await self._store.tasks(user_id=user_id, open_only=open_only, limit=limit)
 
-    async def cancel(self, task_id: str, user_id: str) -> Task:
-        """One that is over stays as it is."""
+    async def cancel(self, task_id: str, user_id: str, role: Role = "operator") -> Task:
+        """One that is over stays as it is. Raises `Forbidden` for a lesser role than its own."""
         task = await self.get(task_id, user_id)
+        check_role(role, task.role)
         if not task.status.over:
             await self._carrier.cancel(task_id)
         return await self.get(task_id, user_id)
@@ -241,11 +244,19 @@ class Tasks:
         await self._carrier.forget(task_ids)
 
     async def answer(
-        self, task_id: str, user_id: str, words: str, *, question_id: str | None = None
+        self,
+        task_id: str,
+        user_id: str,
+        words: str,
+        *,
+        question_id: str | None = None,
+        role: Role = "operator",
     ) -> Task:
-        """The user's words to what the task asks."""
+        """The user's words to what the task asks. Raises `Forbidden` for a lesser role than its
+        own: what it hears, it does with its own rights."""
         async with self._lock(task_id):
             task = await self.get(task_id, user_id)
+            check_role(role, task.role)
             if task.question is None or question_id not in (None, task.question.id):
                 raise Conflict("The task does not ask that any more.")
             # The carrier first: should we die now, the question is still open, and an
@@ -266,11 +277,13 @@ class Tasks:
             if task is not None and task.told_at is None:
                 await self._journal.commit([Put(replace(task, told_at=self._clock.now()))])
 
-    async def waiting_for(self, user_id: str) -> Sequence[News]:
-        """What the user has not heard yet, oldest first, for the next call."""
+    async def waiting_for(self, user_id: str, role: Role = "operator") -> Sequence[News]:
+        """What the user has not heard yet, oldest first, for the next call; of questions those
+        that somebody with this role may answer."""
         untold = await self._store.tasks(user_id=user_id, untold_only=True, limit=5)
         open_now = await self._store.tasks(user_id=user_id, open_only=True)
-        asking = [_question(task) for task in open_now if task.question is not None]
+        asked = [task for task in open_now if task.question is not None]
+        asking = [_question(task) for task in asked if at_least(role, task.role)]
         return [*(_ending(task) for task in reversed(untold)), *reversed(asking)]
 
     # --- Listener: what the carrier reports -----------------------------------------------
@@ -296,7 +309,7 @@ class Tasks:
                 asked_at=self._clock.now(),
             )
             task = await self._put(*write.asked(task, put))
-        await self._notifier.tell(_question(task), task)
+        await self._notifier.tell(_question(task), task, task.role)
 
     async def finished(self, task_id: str, done: Done) -> None:
         async with self._open(task_id) as task:

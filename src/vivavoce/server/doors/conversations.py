@@ -8,7 +8,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 
-from vivavoce.runtime.sessions.options import Options
+from vivavoce.runtime.sessions.options import Options, check_steering
 from vivavoce.server.doors.sessions import (
     EXCHANGE,
     Key,
@@ -19,7 +19,7 @@ from vivavoce.server.doors.sessions import (
 )
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import conversations as s
-from vivavoce.server.services import AsRole, Here, SessionPath, User, json_only
+from vivavoce.server.services import AsRole, Here, Rank, SessionPath, User, json_only
 
 router = APIRouter(
     prefix="/api/v1/conversations", tags=["Conversations"], dependencies=[Depends(json_only)]
@@ -73,12 +73,12 @@ async def search(
     status_code=204,
     responses=errors(404),
 )
-async def delete(here: Here, user: User, conversation_id: ConversationPath) -> Response:
+async def delete(here: Here, user: User, rank: Rank, conversation_id: ConversationPath) -> Response:
     """Delete a conversation with all that was said in it, for good.
 
     A session of it that is live is ended first. Goals and tasks that came of it stay.
     """
-    for session_id in await here.library.delete(str(conversation_id), user):
+    for session_id in await here.library.delete(str(conversation_id), user, rank):
         here.tickets.revoke(session_id)
     return Response(status_code=204)
 
@@ -138,7 +138,11 @@ async def send(
     dependencies=[Depends(json_only)],
 )
 async def create_session(
-    here: Here, user: User, role: AsRole, body: s.CreateVoiceSessionRequest | None = None
+    here: Here,
+    user: User,
+    role: AsRole,
+    rank: Rank,
+    body: s.CreateVoiceSessionRequest | None = None,
 ) -> s.VoiceSessionResponse:
     """Begin a voice session: of a new conversation, or of an old one, which then goes on.
 
@@ -155,6 +159,7 @@ async def create_session(
             context=client_context(body.context),
         ),
         conversation_id=str(body.conversation_id) if body.conversation_id else None,
+        rank=rank,
     )
     session = opened.session
     ticket = here.tickets.issue(session_id=session.id, user_id=session.user_id)
@@ -175,9 +180,9 @@ async def create_session(
     status_code=204,
     responses=errors(404),
 )
-async def end_session(here: Here, user: User, session_id: SessionPath) -> Response:
+async def end_session(here: Here, user: User, rank: Rank, session_id: SessionPath) -> Response:
     """End a session; what was said is kept. Ending twice is ending once."""
-    await here.library.end(session_id, user)
+    await here.library.end(session_id, user, rank)
     here.tickets.revoke(session_id)
     return Response(status_code=204)
 
@@ -202,7 +207,10 @@ async def exchange_session_sdp(
     responses=errors(404, 409, 415, 502, 503),
     dependencies=[Depends(json_only)],
 )
-async def attach(here: Here, user: User, session_id: SessionPath, body: s.CallRequest) -> Response:
+async def attach(
+    here: Here, user: User, role: AsRole, session_id: SessionPath, body: s.CallRequest
+) -> Response:
     """A client that went to the provider itself says which call it has: we listen in on it."""
+    check_steering((await here.library.summary(session_id, user)).session, role)
     await here.voice.connector.attach(session_id, user, body.call_id)
     return Response(status_code=204)

@@ -11,11 +11,12 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import Response, StreamingResponse
 
+from vivavoce.runtime.calls.approvals import check_role
 from vivavoce.runtime.people.data import Format
 from vivavoce.server.doors.conversations import Offset
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import conversations as s
-from vivavoce.server.services import Here, Services, User, json_only
+from vivavoce.server.services import Here, Rank, Services, User, WholeUser, json_only
 from vivavoce.wire.records.plans import GoalStatus, Todo
 
 router = APIRouter(
@@ -204,10 +205,13 @@ async def preferences(here: Here, user: User) -> s.PreferencesResponse:
 
 @router.patch("/preferences", operation_id="updatePreferences", responses=errors(415))
 async def change_preferences(
-    here: Here, user: User, body: s.PreferencesChange
+    here: Here, user: User, role: Rank, body: s.PreferencesChange
 ) -> s.PreferencesResponse:
-    """Change it; it holds from the next session on."""
+    """Change it; it holds from the next session on. `auto_approve` is for every session of the
+    user: where several tokens are one user, it takes an operator's."""
     wanted = body.model_dump(exclude_unset=True)
+    if wanted.get("auto_approve"):
+        check_role(role, "operator")
     return s.PreferencesResponse.of(await here.agenda.change(user, wanted))
 
 
@@ -231,7 +235,7 @@ _FILE: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
 )
 async def export(
     here: Here,
-    user: User,
+    user: WholeUser,
     form: Annotated[Format, Query(alias="format", description="Of the file")] = "json",
 ) -> StreamingResponse:
     """All that is kept of you, as a file: `json` has everything, `markdown` what people read."""
@@ -243,7 +247,7 @@ async def export(
 @router.delete("/data", operation_id="deleteData", responses=errors())
 async def delete_everything(
     here: Here,
-    user: User,
+    user: WholeUser,
     confirm: Annotated[
         Literal["everything"], Query(description="So that nobody deletes it all by mistake")
     ],

@@ -16,7 +16,7 @@ from fastapi.responses import Response
 from vivavoce.errors import Forbidden, InvalidSdp, Unauthorized, UnsupportedMedia
 from vivavoce.runtime.sessions.library import Copy
 from vivavoce.runtime.sessions.live import Vitals
-from vivavoce.runtime.sessions.options import Options
+from vivavoce.runtime.sessions.options import Options, check_steering
 from vivavoce.runtime.sessions.voice import Opened
 from vivavoce.server.gate.auth import bearer, current_user
 from vivavoce.server.problems import errors
@@ -25,6 +25,7 @@ from vivavoce.server.schemas.fields import SessionStatus
 from vivavoce.server.services import (
     AsRole,
     Here,
+    Rank,
     Services,
     SessionPath,
     Sparse,
@@ -36,6 +37,7 @@ from vivavoce.session.context import History
 from vivavoce.session.events import End
 from vivavoce.wire.realtime.sdp import MAX_SDP, flaw
 from vivavoce.wire.records.talk import Kind, SessionSummary, Status, VoiceSession
+from vivavoce.wire.records.work import Role
 
 router = APIRouter(route_class=Sparse, tags=["Session"], dependencies=[Depends(json_only)])
 webrtc = APIRouter(route_class=Sparse, tags=["WebRTC"])
@@ -76,12 +78,14 @@ async def list_sessions(
     responses=errors(415, 429),
 )
 async def track_session(
-    here: Here, user: User, body: s.CreateTrackedSessionRequest | None = None
+    here: Here, user: User, role: AsRole, body: s.CreateTrackedSessionRequest | None = None
 ) -> s.CreateTrackedSessionResponse:
     """A record for transcripts, before (or without) a WebRTC connection of ours."""
     here.new_sessions.check(f"{user} tracked")
     body = body or s.CreateTrackedSessionRequest()
-    summary = await here.library.track(user, title=body.title, metadata=body.metadata or {})
+    summary = await here.library.track(
+        user, title=body.title, metadata=body.metadata or {}, role=role
+    )
     info = _info(summary, here.clock.now())
     return s.CreateTrackedSessionResponse(session_id=info.id, session=info)
 
@@ -113,11 +117,11 @@ class _Metered(Sparse):
 
 
 async def sync_transcript(
-    here: Here, user: User, session_id: SessionPath, body: s.SyncTranscriptRequest
+    here: Here, user: User, role: AsRole, session_id: SessionPath, body: s.SyncTranscriptRequest
 ) -> s.SyncTranscriptResponse:
     """Store a client's copy of the transcript; the same entries again change nothing."""
     copies = [_copy(entry) for entry in body.entries]
-    synced = await here.library.sync(session_id, user, copies)
+    synced = await here.library.sync(session_id, user, copies, role)
     return s.SyncTranscriptResponse(synced=synced, session_id=session_id)
 
 
@@ -139,11 +143,15 @@ def _copy(entry: s.TranscriptEntryIn) -> Copy:
 
 @router.post("/sessions/{session_id}/end", operation_id="endSession", responses=errors(404, 415))
 async def end_session(
-    here: Here, user: User, session_id: SessionPath, body: s.EndSessionRequest | None = None
+    here: Here,
+    user: User,
+    rank: Rank,
+    session_id: SessionPath,
+    body: s.EndSessionRequest | None = None,
 ) -> s.EndSessionResponse:
     """End a session; what was said is kept. Ending twice is ending once."""
     body = body or s.EndSessionRequest()
-    await here.library.summary(session_id, user)
+    check_steering((await here.library.summary(session_id, user)).session, rank)
     status = Status(body.status)
     how = End("error" if status is Status.ERROR else "user_ended", status)
     if not await here.voice.end(session_id, user, how):
@@ -185,11 +193,11 @@ async def session_state(here: Here, user: User, session_id: TheSession) -> s.Ses
     responses=errors(404, 429, 502, 503),
 )
 async def reconnect(
-    here: Here, user: User, role: AsRole, session_id: TheSession
+    here: Here, user: User, role: AsRole, rank: Rank, session_id: TheSession
 ) -> s.ReconnectResponse:
     """After a lost call: a new key for the same session while it lives, and for a new
     session of its conversation afterwards."""
-    await _check_resume(here, user, session_id)
+    await _check_resume(here, user, rank, session_id)
     opened = _opened(here, await here.voice.reconnect(session_id, user, role))
     key = opened.client_secret
     return s.ReconnectResponse.of(opened, ephemeral_key=key.value, expires_at=key.expires_at)
@@ -199,10 +207,10 @@ async def reconnect(
     "/session/restore", operation_id="restoreSession", responses=errors(404, 415, 429, 502, 503)
 )
 async def restore(
-    here: Here, user: User, role: AsRole, body: s.RestoreRequest
+    here: Here, user: User, role: AsRole, rank: Rank, body: s.RestoreRequest
 ) -> s.RestoreResponse:
     """After a timeout: a new session that remembers the old one."""
-    await _check_resume(here, user, body.prev_session_id)
+    await _check_resume(here, user, rank, body.prev_session_id)
     restored = await here.voice.restore(body.prev_session_id, user, role)
     # Afterwards: one that was still live has left its snapshot now.
     snapshot = await here.store.snapshot(body.prev_session_id, user_id=user)
@@ -217,9 +225,12 @@ async def restore(
     )
 
 
-async def _check_resume(here: Services, user: str, session_id: str) -> None:
-    """Going on is no new session, but each time costs the provider one: it has its own limit."""
-    await here.library.summary(session_id, user)
+async def _check_resume(here: Services, user: str, rank: Role, session_id: str) -> None:
+    """Going on is no new session, but each time costs the provider one: it has its own limit. One
+    that is live is taken over by it."""
+    session = (await here.library.summary(session_id, user)).session
+    if session.status is Status.ACTIVE:
+        check_steering(session, rank)
     here.new_sessions.check(f"{user} resumed")
 
 
@@ -252,11 +263,12 @@ async def resume_session(
     here: Here,
     user: User,
     role: AsRole,
+    rank: Rank,
     session_id: SessionPath,
     body: s.ResumeSessionRequest | None = None,
 ) -> s.ResumeSessionResponse:
     """Go on with a conversation in a new voice session; the server tells the model the past."""
-    await _check_resume(here, user, session_id)
+    await _check_resume(here, user, rank, session_id)
     voice = body.voice if body else None
     resumed = await here.voice.resume(session_id, user, voice=voice, role=role)
     summary = await here.library.summary(session_id, user)

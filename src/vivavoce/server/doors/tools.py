@@ -21,6 +21,7 @@ from vivavoce.server.services import (
     AsRole,
     Here,
     MaybeSession,
+    Rank,
     Services,
     Sparse,
     TheSession,
@@ -167,27 +168,29 @@ async def get_task(here: Here, user: User, task_id: TaskPath) -> s.WorkResponse 
 
 
 @inbox.post("/tasks/{task_id}/cancel", operation_id="cancelTask", responses=errors(404, 409))
-async def cancel_task(here: Here, user: User, task_id: TaskPath) -> s.WorkResponse:
+async def cancel_task(here: Here, user: User, rank: Rank, task_id: TaskPath) -> s.WorkResponse:
     """Stop it. One that is over stays as it is."""
-    return s.WorkResponse.of(await here.work.cancel(task_id, user))
+    return s.WorkResponse.of(await here.work.cancel(task_id, user, rank))
 
 
 @inbox.post("/tasks/{task_id}/answer", operation_id="answerTask", responses=errors(404, 409, 415))
 async def answer_task(
-    here: Here, user: User, task_id: TaskPath, body: s.AnswerRequest
+    here: Here, user: User, role: AsRole, task_id: TaskPath, body: s.AnswerRequest
 ) -> s.AnswerResponse:
-    """The user's words to what a task or a running tool asks."""
+    """The user's words to what a task or a running tool asks; by nobody with a lesser role than
+    whoever began it."""
+    asked, words = body.question_id, body.answer
     if task_id in here.questions.open_for(user):
-        here.questions.answer(task_id, user, body.answer, question_id=body.question_id)
+        here.questions.answer(task_id, user, words, question_id=asked, role=role)
     else:
-        await here.work.answer(task_id, user, body.answer, question_id=body.question_id)
+        await here.work.answer(task_id, user, words, question_id=asked, role=role)
     return s.AnswerResponse()
 
 
 @inbox.get("/approvals", operation_id="listApprovals", responses=errors())
-async def approvals(here: Here, user: User) -> s.ApprovalListResponse:
-    """What waits for the user's yes now."""
-    found = here.approvals.pending(user)
+async def approvals(here: Here, user: User, role: AsRole) -> s.ApprovalListResponse:
+    """What waits for the user's yes now, and may be answered with your role."""
+    found = here.approvals.pending(user, role)
     shown = [s.ApprovalView.of(one) for one in found]
     return s.ApprovalListResponse(approvals=shown, count=len(shown))
 
@@ -200,13 +203,15 @@ async def approvals(here: Here, user: User) -> s.ApprovalListResponse:
 async def decide(
     here: Here,
     user: User,
+    role: AsRole,
     approval_id: Annotated[str, Path(max_length=64)],
     body: s.DecisionRequest,
 ) -> s.ApprovalView:
-    """The user's yes or no, by a click. The first answer counts."""
+    """The user's yes or no, by a click. The first answer counts. Nobody answers with a lesser role
+    than whoever asks."""
     reach: Reach = "always" if body.always else "session" if body.for_session else "once"
     settled = await here.approvals.resolve(
-        approval_id, user, granted=body.granted, by="click", reach=reach
+        approval_id, user, granted=body.granted, by="click", reach=reach, role=role
     )
     return s.ApprovalView.of(settled)
 

@@ -121,6 +121,13 @@ class Authenticator:
         self._check_path(path, identity)
         return identity
 
+    def address(self, scope: Scope) -> str:
+        """Of whoever asks, for the audit: past the proxies that we know."""
+        if self._logins is not None:
+            return self._logins.address(scope)
+        client = scope.get("client")
+        return str(client[0]) if client else ""
+
     async def _who(self, given: str, scope: Scope) -> Identity:
         if self._logins is not None:
             self._logins.check(scope)
@@ -216,6 +223,26 @@ def current_role(conn: HTTPConnection) -> Role:
     """A FastAPI dependency: the role of the user whom the gate let in."""
     role: Role = getattr(conn.state, "role", "user")
     return role
+
+
+def rank(conn: HTTPConnection) -> Role:
+    """A FastAPI dependency: what counts among those who are one user. Several tokens are, each
+    with a role; whoever has a JWT is a person, and may end and delete what is theirs."""
+    return current_role(conn) if getattr(conn.state, "token_name", None) else "operator"
+
+
+def whole_user(conn: HTTPConnection) -> str:
+    """A FastAPI dependency: the user, for what is about all that is theirs. Raises `Forbidden`
+    for a token of a lesser role, which is one of several that are this user."""
+    least: Role = "operator"
+    if rank(conn) != least:
+        raise Forbidden(
+            "This is about all that is kept of the user whom all tokens of this server share: it "
+            f"takes the role '{least}', and you have '{current_role(conn)}'.",
+            role=current_role(conn),
+            needed=least,
+        )
+    return current_user(conn)
 
 
 def token_grant(conn: HTTPConnection) -> Grant | None:

@@ -28,7 +28,7 @@ from vivavoce.errors import (
     Unauthorized,
     VivavoceError,
 )
-from vivavoce.runtime.journal.log import ASKING
+from vivavoce.runtime.journal.log import ASKING, Asking
 from vivavoce.server.gate.auth import Authenticator, is_loopback, route_path
 from vivavoce.server.problems import note, problem
 
@@ -115,8 +115,7 @@ class Gate:
             return
         headers = Headers(scope=scope)
         passage = _Passage(_request_id(headers), route_path(scope))
-        client = scope.get("client")
-        asking = ASKING.set((client[0] if client else "", passage.request_id))
+        asking = ASKING.set(Asking(self._auth.address(scope), passage.request_id))
         try:
             await self._serve(headers, passage, scope, receive, send)
         finally:
@@ -139,12 +138,16 @@ class Gate:
             note(error, scope)
             if self._audited is not None and isinstance(error, Unauthorized | Forbidden):
                 wanted = f"{scope.get('method', 'WEBSOCKET')} {passage.path}: {error.code}"
-                await self._audited(ASKING.get()[0], wanted)
+                await self._audited(ASKING.get().address, wanted)
             await self._refuse(error, passage, scope, receive, send)
             return
         state["user_id"] = identity.user_id
         state["token_grant"] = identity.grant
         state["role"], state["token_name"] = identity.role, identity.by
+        if identity.user_id is not None:
+            known = ASKING.get()
+            # Set back with the request's own, when it is served.
+            ASKING.set(Asking(known.address, known.request_id, identity.role, identity.by or ""))
         if scope["type"] == "websocket":
             await self._app(scope, receive, send)
         else:

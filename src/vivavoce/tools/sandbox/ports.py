@@ -49,7 +49,8 @@ class Sandbox(Protocol):
 
         When this returns or is cancelled, everything the command started is
         dead. `network=True` is the whole network of this machine, its loopback
-        too. With `read_only` nothing in `cwd` can be written. Raises
+        too. With `read_only` nothing in `cwd` can be written, there is no network whatever
+        `network` says, and the programs that `cwd` brings are not on the PATH. Raises
         `Unavailable` where nothing can be run.
         """
         ...

@@ -88,7 +88,8 @@ class Confined:
     holds: tuple[str, ...] = ()
     """What its trial has shown."""
     read_only: bool = False
-    """The command only reads: nothing in the workspace can be written."""
+    """The command only reads, and nobody was asked: nothing in the workspace can be written, none
+    of its programs is found by name, and nothing can be sent."""
     git: Guard | None = None
     """Of the command that is run now."""
     patience: float | None = None
@@ -137,7 +138,10 @@ class Confined:
 
     @property
     def all_tools(self) -> Tools:
-        """The user's, after those that the workspace brings itself."""
+        """The user's, after those that the workspace brings itself. What runs unasked is the
+        system's `ls` and `git`, not what a workspace calls so."""
+        if self.read_only:
+            return self.tools
         found = workspace_tools(self.workspace)
         return Tools(
             (*found.folders, *self.tools.folders),
@@ -158,7 +162,7 @@ class Confined:
         limits = limits or Limits()
         here = replace(self, workspace=cwd, read_only=read_only)
         if read_only:  # then no repository can change either
-            return await here._run(command, limits, network, on_output)
+            return await here._run(command, limits, False, on_output)
         guard = Guard(cwd, mounting=self.mounts_git)
         told: tuple[str, ...] = ()
         try:

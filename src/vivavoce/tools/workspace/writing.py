@@ -14,11 +14,11 @@ import contextlib
 import difflib
 import errno
 import os
-import re
 import secrets
 import stat
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from threading import Lock
 
 from vivavoce.errors import ToolFailed
@@ -151,6 +151,7 @@ def _stamp(about: os.stat_result) -> tuple[int, int, int]:
 MAX_DIFF = 60
 _DIFF_LINES = 5_000  # comparing more takes longer than an edit should
 _NAMED = 5
+_SHOWN = 500  # characters of what sounds like the text that is not there
 
 
 class Kept(Value):
@@ -294,13 +295,38 @@ def diff(name: str, old: str, new: str) -> list[str]:
 
 def _not_there(name: str, text: str, wanted: str) -> str:
     """Spoken words have no case and no spaces of their own: is there something that sounds so?"""
-    words = [re.escape(word) for word in wanted.split()][:200]
-    loose = re.compile(r"[\s_-]+".join(words), re.IGNORECASE)
-    near = loose.search(text) if words else None
-    if near is None:
+    letters = _letters(wanted)
+    at = _letters(text).find(letters) if letters else -1
+    if at < 0:
         return f"That text is not in {name}: read the file and give it exactly as it is there"
-    line = text.count("\n", 0, near.start()) + 1
-    return f"That text is not in {name} as given; line {line} has: {near[0][:500]}"
+    line, there = _place_of(text, at)
+    return f"That text is not in {name} as given; line {line} has: {_run(there, len(letters))}"
+
+
+def _letters(text: str) -> str:
+    """What is left for the ear, a letter for a letter. By plain replacing and no pattern: both
+    texts are somebody's, and a pattern made of them could take hours."""
+    bare = "".join(text.split()).replace("_", "").replace("-", "")
+    return bare.replace("\u0130", "I").lower()  # the only letter whose small form is two
+
+
+def _place_of(text: str, at: int) -> tuple[int, str]:
+    """The line of that letter, and the text from there on."""
+    start = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        if at < (size := len(_letters(line))):
+            heard = (place for place, sign in enumerate(line) if _letters(sign))
+            return number, text[start + next(islice(heard, at, None)) :]
+        at, start = at - size, start + len(line) + 1
+    return 1, text
+
+
+def _run(text: str, letters: int) -> str:
+    """So many letters of it with what lies between, as much as can be shown."""
+    shown = text[:_SHOWN]
+    heard = (place for place, sign in enumerate(shown) if _letters(sign))
+    last = next(islice(heard, letters - 1, None), len(shown))
+    return shown[: last + 1]
 
 
 def _lines_of(text: str, wanted: str) -> str:

@@ -22,6 +22,10 @@ Role = Literal["user", "developer", "operator"]
 ROLES: tuple[Role, ...] = ("user", "developer", "operator")
 
 
+def at_least(role: Role, needed: Role) -> bool:
+    return ROLES.index(role) >= ROLES.index(needed)
+
+
 class TaskStatus(StrEnum):
     RUNNING = "running"
     WAITING = "waiting"  # for the user's words, or their yes
@@ -119,6 +123,9 @@ class Approval(Record):
     """Of a yes."""
     revoked_at: datetime | None = None
     """Since then a yes that went further stands for nothing."""
+    role: Role = "operator"
+    """Of whoever wants it: nobody with a lesser one may answer, and a yes that goes on is none
+    for somebody with a higher one."""
 
 
 # --- Audit
@@ -136,6 +143,9 @@ class AuditLine(Record):
     user_id: str = ""
     address: str = ""
     """From where, if it was a request."""
+    role: str = ""
+    token: str = ""
+    """The name of the server's token that was shown, if it was one: several may be one user."""
     request_id: str = ""
     digest: str = ""
     """SHA-256 of the arguments."""
@@ -150,21 +160,31 @@ class AuditLine(Record):
             bare.position,
             bare.at.astimezone(UTC).isoformat(timespec="microseconds"),
             *(bare.action, bare.what, bare.outcome, bare.user_id),
-            *(bare.address, bare.request_id, bare.digest, before),
+            *(bare.address, bare.role, bare.token, bare.request_id, bare.digest, before),
         ]
         seal = hashlib.sha256(json.dumps(told, ensure_ascii=True).encode()).hexdigest()
         return replace(bare, seal=seal)
 
 
-def first_break(lines: Iterable[AuditLine]) -> int | None:
-    """The position of the first line that does not follow from the one before it, in a chain
-    from its oldest line on; None where all is whole. What lies before the oldest cannot be told."""
-    before: AuditLine | None = None
+class AuditEnds(Record):
+    """Where the chain ends: the last line that was ever written, and the last of those that were
+    swept from the front. What is between them has to be there."""
+
+    position: int = 0
+    seal: str = ""
+    swept_position: int = 0
+    swept_seal: str = ""
+
+
+def first_break(lines: Iterable[AuditLine], ends: AuditEnds) -> int | None:
+    """The position of the first line that is missing, or does not follow from the one before it;
+    None where all is whole."""
+    position, seal = ends.swept_position, ends.swept_seal
     for line in lines:
-        if before is not None and line.sealed(before.position + 1, before.seal) != line:
-            return line.position
-        before = line
-    return None
+        if line.sealed(position + 1, seal) != line:
+            return min(position + 1, line.position)
+        position, seal = line.position, line.seal
+    return None if (position, seal) == (ends.position, ends.seal) else position + 1
 
 
 def digest_of(arguments: Json) -> str:
