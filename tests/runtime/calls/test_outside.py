@@ -43,6 +43,7 @@ START = datetime(2026, 11, 17, tzinfo=UTC)
         ("https colon slash slash example dot org slash a underscore b", "http://example.org/a_b"),
         ("see (https://example.org/a_(b)).", "https://example.org/a_(b)"),
         ("example.org, slash docs", "example.org/docs"),
+        ("what's on example.org's first page?", "https://example.org"),
         ("open bücher.example", "https://xn--bcher-kva.example/"),
         ("it's on localhost:8080/x", "http://localhost:8080/x"),
         ("try [2001:db8::1] or http://[2001:db8::1]/x", "http://[2001:db8::1]/x"),

@@ -200,6 +200,7 @@ def _pages(words: Sequence[str], written: frozenset[str]) -> Iterator[str]:
         if "." not in word and "://" not in word and "localhost" not in word.casefold():
             continue
         bare = word.strip(_AROUND).rstrip(_AFTER).strip(_AROUND)
+        bare = re.sub("['\u2019]s$", "", bare)  # "example.org's page"
         # A bracket may be the address's own: each reading is what was said.
         inside = bare[1:-1] if bare[:1] + bare[-1:] in ("()", "[]") else bare
         for one in {bare, inside, bare.strip("()[]{}").rstrip(_AFTER)}:
