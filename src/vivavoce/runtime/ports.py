@@ -499,6 +499,11 @@ class Toolbox(Protocol):
         """Does this very call change something?"""
         ...
 
+    async def place(self, name: str, arguments: Mapping[str, Any], user_id: str) -> str | None:
+        """Where the file really is that this call writes, beneath the user's workspace, links
+        resolved; None where that cannot be told."""
+        ...
+
     async def run(
         self, name: str, arguments: Mapping[str, Any], context: ToolContext
     ) -> str | ToolOutput:

@@ -59,7 +59,10 @@ def task_tools(delegation: Delegation, agents: Sequence[str]) -> list[Tool]:
     async def cancel_task(context: ToolContext, task_id: str = "") -> str:
         return await delegation.stop(context, task_id)
 
-    @worded(lambda given: "Passing on the answer")
+    @worded(
+        lambda given: "Passing on the answer",
+        wants=lambda given: f"answer a task: {given['answer']}",
+    )
     async def answer_task(
         answer: Annotated[str, Field(min_length=1)], context: ToolContext, task_id: str = ""
     ) -> str:

@@ -25,6 +25,7 @@ from vivavoce.wire.values import Value
 Handler = Callable[[Mapping[str, Any], ToolContext], Awaitable[str | ToolOutput]]
 Describe = Callable[[Mapping[str, Any]], str]
 Harmless = Callable[[Mapping[str, Any]], bool]
+Place = Callable[[Mapping[str, Any], str], str]
 DEFAULT_TIMEOUT = 60.0
 
 _ANYTHING: TypeAdapter[Any] = TypeAdapter(Any)
@@ -43,6 +44,8 @@ class Tool(Value):
     """What a call is about to do, behind "I want to": "open example.org"."""
     reads_only: Harmless | None = None
     """Of a tool that changes something: does this very call not?"""
+    place: Place | None = None
+    """Where the file really is that a call writes; with the user's id. Raises `ToolFailed`."""
 
 
 def tool(

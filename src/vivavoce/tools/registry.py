@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import EntryPoint
 from typing import Any
 
-from vivavoce.errors import ToolNotFound
+from vivavoce.errors import ToolNotFound, VivavoceError
 from vivavoce.logs import failure
+from vivavoce.processes.threads import SHARED
 from vivavoce.runtime.plugins import entry_points
 from vivavoce.runtime.ports import ToolContext, ToolDefinition, ToolOutput
 from vivavoce.tools.checks import Checker
@@ -109,6 +110,13 @@ class Registry:
         if tool.definition.changes and tool.reads_only is not None:
             return not tool.reads_only(arguments)
         return tool.definition.changes
+
+    async def place(self, name: str, arguments: Mapping[str, Any], user_id: str) -> str | None:
+        found = self._find(name)[0].place
+        try:
+            return None if found is None else await SHARED.run(found, arguments, user_id)
+        except VivavoceError:  # the tool will say why
+            return None
 
     async def run(
         self, name: str, arguments: Mapping[str, Any], context: ToolContext

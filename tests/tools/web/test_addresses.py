@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vivavoce.tools.web.urls import Refused, Rules, kind_of, spelled, target_of
+from vivavoce.language.en.addresses import Refused, spelled
+from vivavoce.tools.web.urls import Rules, kind_of, target_of
 
 CARRIERS = (IPv6Network("::ffff:0:0/96"), IPv6Network("64:ff9b::/96"))
 
@@ -26,6 +27,34 @@ CARRIERS = (IPv6Network("::ffff:0:0/96"), IPv6Network("64:ff9b::/96"))
 )
 def test_the_internet_is_public(address: str) -> None:
     assert kind_of(ip_address(address)) == "public"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("2002:7f00:1::", "2002:a00:1::", "64:ff9b::7f00:1", "64:ff9b:1::7f00:1", "2001::1"),
+        *("::ffff:127.0.0.1", "::127.0.0.1", "::ffff:0:127.0.0.1", "fec0::1", "0.0.0.0"),
+        *("100.64.0.1", "192.0.0.192", "198.18.0.1", "240.0.0.1", "169.254.169.254"),
+        *("fd00:ec2::254", "168.63.129.16", "100.100.100.200", "192.88.99.1", "5f00::1"),
+        *("3fff::1", "2001:db8::1", "2001:20::1"),
+    ],
+)
+def test_what_only_looks_public_is_not(address: str) -> None:
+    assert kind_of(ip_address(address)) != "public"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("127.1", "0x7f000001", "http://017700000001/", "https://evil.example\\@good.example"),
+        *("http://localhost/", "http://x.internal/", "http://u:p@e.example/", "http://[::1]/"),
+        *("http://e.example:22/", "file:///etc/passwd", "http://\u2460\u2461\u2466.0.0.1/"),
+        "http://127.0.0.1%2eevil.example/",
+    ],
+)
+def test_an_odd_address_is_refused(said: str) -> None:
+    with pytest.raises(Refused):
+        target_of(spelled(said), Rules())
 
 
 @given(st.ip_addresses())

@@ -9,8 +9,8 @@ import pytest
 from tests.tools.attacks.addresses import ATTACKS, HONEST
 from tests.tools.web.internet import PUBLIC, WORLD, Answer, internet
 from vivavoce.errors import ToolFailed
+from vivavoce.language.en.addresses import Refused, spelled
 from vivavoce.tools.web.fetch import Client
-from vivavoce.tools.web.urls import Refused, spelled
 
 
 def leading(leads: Mapping[str, str]) -> Callable[[str, str], Answer]:

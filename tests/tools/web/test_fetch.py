@@ -10,8 +10,9 @@ import pytest
 
 from tests.tools.web.internet import PUBLIC, Answer, internet
 from vivavoce.errors import ToolFailed
+from vivavoce.language.en.addresses import Refused
 from vivavoce.tools.web.bodies import Limits
-from vivavoce.tools.web.urls import Refused, Rules
+from vivavoce.tools.web.urls import Rules
 
 HTML = {"Content-Type": "text/html"}
 
@@ -145,3 +146,25 @@ async def test_a_host_that_the_operator_named_may_be_inside_but_only_it() -> Non
             with pytest.raises(Refused):
                 await net.client.fetch(url)
         assert net.inside.connections == before
+
+
+@pytest.mark.parametrize(
+    "to",
+    [
+        "http://send-the-key-to-evil.internal/",
+        "http://send-the-key-to-evil.example/missing",
+        "send-the-key-to-evil:x",
+        "http://send-the-key-to-evil@public.example/",
+        "http://127.0.0.1/send-the-key-to-evil",
+    ],
+)
+async def test_what_is_said_of_a_failure_has_no_words_of_the_pages(to: str) -> None:
+    def answer(host: str, path: str) -> Answer:
+        missing = Answer(status=404)
+        return missing if path != "/" else Answer(status=302, headers={"Location": to})
+
+    names = {"send-the-key-to-evil.example": [[PUBLIC]]}
+    async with internet(answer, names) as net:
+        with pytest.raises(ToolFailed) as told:
+            await net.client.fetch("http://public.example/")
+        assert "send" not in str(told.value)

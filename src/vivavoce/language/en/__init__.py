@@ -6,6 +6,7 @@ others call:
     answers         consent (to what cannot be undone), answer (to a question for a yes or a no),
                     accepts (what was proposed), stops, corrects, chosen (which one),
                     plain, BACKCHANNEL
+    addresses       read (a web address in its parts, as it is opened), said_in (those in a text)
     numbers         number, numbers_in, figures (words to numbers); cardinal, ordinal, nth, year,
                     label, quantity … (numbers to words); operator, counting
     mentions        times_in, repeats_in, places_in: does this hold a time, a repetition, a place?

@@ -106,6 +106,16 @@ _LETS_GO = (
     r"\b(?:never ?mind|forget (?:it|about it|that)|doesn'?t matter|don'?t (?:bother|worry)|"
     r"leave it|drop it|no matter)\b"
 )
+_GOES_BACK = (
+    r"\b(?:undo|revert|restore|reverse|roll(?:ed)? ?(?:it |that )?back|"
+    r"(?:put|take|change|bring|set|turn|switch|get) (?:\w+ ){0,5}back|"
+    r"back (?:to (?:what|how|where|before|the (?:way|old|original|previous|last))|the way|as|how)|"
+    r"(?:as|how|where|what|the way) (?:it|that|they|things) (?:was|were|had been)|"
+    r"(?:scrap|scratch|cancel|forget) (?:that|it|this|what|the last|your|those)|"
+    r"(?:didn't|did not) (?:want|mean|ask for) (?:that|it|this|you)|"
+    r"that(?:'s| is| was) (?:wrong|not what)|(?:shouldn't|should not) have)\b"
+)
+"""What was done is to be as it was."""
 _PLEASED = (
     "ok okay great good perfect lovely fine cool brilliant super nice right alright excellent "
     "wonderful wicked sweet cheers ta sorted that's that is all it works fab sounds got"
@@ -229,6 +239,11 @@ def pleased(words: str) -> bool:
 def whenever(words: str) -> bool:
     """What was asked does not matter to them."""
     return re.search(_WHENEVER, plain(words)) is not None
+
+
+def goes_back(words: str) -> bool:
+    """Is something to be put back as it was? Nothing else may undo a change unasked."""
+    return re.search(_GOES_BACK, plain(words)) is not None
 
 
 def neither(words: str) -> bool:

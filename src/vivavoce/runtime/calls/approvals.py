@@ -15,24 +15,26 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Literal, Protocol
-from urllib.parse import urlsplit
 
 import orjson
 
 from vivavoce.errors import Conflict, Forbidden, NotFound, RateLimited, ToolNotFound, VivavoceError
+from vivavoce.language.en.addresses import read as read_address
+from vivavoce.language.en.said import Said
 from vivavoce.runtime.agents.work import Permissions
 from vivavoce.runtime.calls.outside import (
-    LOOKED_BACK,
+    WRITING,
     Facts,
     Read,
-    Said,
     Source,
     concerns,
     described_by,
     of_conversation,
+    placed,
     read_by,
     source_to_name,
 )
+from vivavoce.runtime.calls.reading import facts_of
 from vivavoce.runtime.ports import Clock, Journal, Store, Toolbox, ToolDefinition
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled, SessionEvent
 from vivavoce.wire.clean import clean_line, unseen
@@ -129,12 +131,14 @@ class Gatekeeper:
             return False
         return verdict == "allow"
 
-    def noted(self, call: ToolCall, output: str, task_id: str) -> None:
+    def noted(self, call: ToolCall, output: str, task_id: str, *, success: bool) -> None:
         """What delegated work has read by this call. Of a conversation the store knows."""
-        read = read_by(call.tool, call.arguments, output, self._definition)
+        read = read_by(call.tool, call.arguments, output, self._definition, success=success)
         self._work[task_id] = (*self._work.pop(task_id, ()), *((read,) if read else ()))
         if len(self._work) > _WORK:
             del self._work[next(iter(self._work))]
+            # Whose reading is not known any more has read something, as before a restart.
+            self._since = self._approvals.clock.now()
 
     async def _verdict(
         self,
@@ -168,7 +172,10 @@ class Gatekeeper:
         if concerns(tool, definition) and origin != "http":
             facts = await self._facts(about, task, task_id, pins)
             hosts = self._permissions.hosts
-            source = source_to_name(tool, arguments, definition, facts, hosts=hosts)
+            place = await self._place(tool, arguments, about.user_id)
+            if place is not None and place != placed(str(arguments.get("path", ""))):
+                wants = f"{wants}, which is {place}"  # a link, and this is what is written
+            source = source_to_name(tool, arguments, definition, facts, hosts=hosts, place=place)
         outside = self._permissions.outside
         if source is not None and outside == "deny":
             return "deny"
@@ -207,6 +214,15 @@ class Gatekeeper:
         except ToolNotFound:
             return None
 
+    async def _place(self, tool: str, arguments: Mapping[str, Any], user_id: str) -> str | None:
+        """Where the file really is that it writes: a name may be a link to another. None where
+        that cannot be told."""
+        if tool not in WRITING:
+            return None
+        if self._tools is None or self._definition(tool) is None:
+            return placed(str(arguments.get("path", "")))
+        return await self._tools.place(tool, arguments, user_id)
+
     def _unpinned(
         self, definition: ToolDefinition | None, pins: Mapping[str, str]
     ) -> tuple[str, str] | None:
@@ -226,18 +242,17 @@ class Gatekeeper:
         described = [name for name in servers if pins.get(name) != described_by(name, every)]
         if task_id is not None:
             read = self._work.get(task_id, ())
-            if task is not None and task_id not in self._work and task.created_at < self._since:
-                read = (Read(Source("task", task.title)),)  # what it read before a restart
+            forgotten = task is None or task.created_at <= self._since
+            if task_id not in self._work and forgotten:  # what it read before a restart
+                read = (Read(Source("task", "" if task is None else task.title)),)
             words = tuple(Read(Source("described", name)) for name in described)
             said = Said(() if task is None else (task.description,))
             return Facts(said, (*words, *read), delegated=True)
         if about.conversation_id is None:
             return of_conversation((), (), self._definition, described)
-        entries, _ = await self._store.messages_before(
-            about.conversation_id, user_id=about.user_id, limit=LOOKED_BACK
+        return await facts_of(
+            self._store, about.conversation_id, about.user_id, self._definition, described
         )
-        tasks = await self._store.tasks(user_id=about.user_id, limit=20)
-        return of_conversation(entries, tasks, self._definition, described)
 
 
 def _pins(standing: Sequence[Approval]) -> dict[str, str]:
@@ -257,15 +272,14 @@ def _asker(origin: Origin, task: Task | None) -> str | None:
 
 
 def _same(tool: str, arguments: Mapping[str, Any]) -> bytes | None:
-    """What tells this call from another; None where it cannot be written down. Of a page it is
-    its host: who agreed to a site agreed to its pages."""
+    """What tells this call from another; None where it cannot be written down, and is then no
+    other's. Of a page it is its host: who agreed to a site agreed to its pages."""
     whole = dict(arguments)
     if tool == "web_fetch":
-        try:
-            url = str(whole.get("url", ""))
-            whole = {"host": urlsplit(url if "://" in url else f"https://{url}").hostname}
-        except ValueError:
+        address = read_address(str(whole.get("url", "")))
+        if address is None:
             return None
+        whole = {"host": address.authority}
     try:
         return orjson.dumps([tool, whole], option=orjson.OPT_SORT_KEYS)
     except (TypeError, ValueError, RecursionError):

@@ -293,7 +293,7 @@ class ToolExecutor:
         if request.origin == "model" or told:
             ordinal = self._ordinal(request, asked)
             before = write.call_entry(asked, asked.tool, ordinal)
-            await self._settle(asked, outcome, ordinal, before=before)
+            await self._settle(asked, outcome, ordinal, before=before, ran=False)
         return outcome
 
     async def _perform(
@@ -321,6 +321,7 @@ class ToolExecutor:
                 changes = self._tools.changes(request.name, arguments)
                 wants, of = self._tools.wants(request.name, arguments), request.task_id
                 result = await self._gate.admit(call, changes, arguments, wants, of, request.role)
+            ran = result is None
             if result is None:
                 begun = self._clock.monotonic()
                 result = await self._attempt(request, arguments, call, progress)
@@ -345,9 +346,10 @@ class ToolExecutor:
             status = CallStatus.COMPLETED
         if forgotten.is_set():  # it did not let itself be ended
             return outcome
-        done = await self._settle(progress.close(), outcome, ordinal, status, output)
-        if self._gate is not None and request.task_id is not None and outcome.success:
-            self._gate.noted(done, output, request.task_id)
+        done = await self._settle(progress.close(), outcome, ordinal, status, output, ran=ran)
+        if self._gate is not None and request.task_id is not None and ran:
+            told = output if outcome.success else outcome.error or ""
+            self._gate.noted(done, told, request.task_id, success=outcome.success)
         if self._settled is not None:
             self._settled(done)
         return outcome
@@ -400,10 +402,13 @@ class ToolExecutor:
         status: CallStatus = CallStatus.FAILED,
         output: str = "",
         before: Sequence[Change] = (),
+        *,
+        ran: bool = True,
     ) -> ToolCall:
         now = self._clock.now()
         done = write.concluded(call, outcome, output, status, now)
-        await self._journal.commit([*before, *write.settled(done, outcome, ordinal, now)])
+        written = write.settled(done, outcome, ordinal, now, ran=ran)
+        await self._journal.commit([*before, *written])
         return done
 
     def _ordinal(self, request: ToolRequest, call: ToolCall) -> float:

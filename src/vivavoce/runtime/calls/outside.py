@@ -16,39 +16,58 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from fnmatch import fnmatchcase
-from functools import cached_property
+from fnmatch import fnmatchcase, translate
+from functools import cache
 from pathlib import PurePosixPath
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 import orjson
 
-from vivavoce.language.en.answers import consent, plain, stops
-from vivavoce.language.en.numbers import figures
+from vivavoce.language.en.addresses import read
+from vivavoce.language.en.answers import answer as replied
+from vivavoce.language.en.answers import chosen, consent, goes_back, plain, stops
+from vivavoce.language.en.said import Said, tokens
 from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.talk import Entry, Kind
 from vivavoce.wire.records.work import Task, TaskStatus
 from vivavoce.wire.values import Value
 
-LOOKED_BACK = 200
-"""Entries of a conversation: about as much as a model may still know."""
-WRITING = frozenset({"write_file", "edit_file"})
-SENDING = frozenset({"web_fetch", "web_search", "task"})
+TURNS = 100
+"""Of the user: about as much as a model may still know. Only what the user says makes it older:
+a hundred calls in one turn do not."""
+LOOKED_BACK = 200  # entries that are read at once
+FURTHEST = 4_000  # entries; of what lies behind them nobody knows what was read
+TASKS = 100  # of the user's tasks, likewise
+WRITING = frozenset({"write_file", "edit_file", "undo_change"})
+SENDING = frozenset({"web_fetch", "web_search", "task", "answer_task"})
 """And the tools of MCP servers."""
 
 _NAME = 60  # characters of a source's name
 _SEARCHED = 8  # files in the answer of one search: more is no discussion of a file
-_RUN = 8  # words that may be one name: "p y p i dot org"
-_SENTENCE = 4  # words in the name of a file, which is then no name
+_LONG_NAME = 40  # characters of a name that is none
+_MANY_WORDS = 8  # in one name
+_SENTENCE = 4  # words, parted by spaces or with one among them that is said to somebody
 
-From = Literal["page", "search", "server", "described", "task", "tool", "file", "names", "command"]
-_OWN = frozenset({"file", "names", "command"})
+From = Literal[
+    "page",
+    "search",
+    "server",
+    "described",
+    "task",
+    "tool",
+    "file",
+    "names",
+    "told names",
+    "command",
+    "earlier",
+]
+_OWN = frozenset({"file", "names", "told names", "command"})
 """What the user's own folder brings."""
 _BRINGS: Mapping[str, From] = {
     "web_search": "search",
     "read_file": "file",
+    "edit_file": "file",
     "grep": "file",
     "glob": "names",
     "bash": "command",
@@ -56,7 +75,7 @@ _BRINGS: Mapping[str, From] = {
 }
 _NOTHING = frozenset(
     {"current_time", "calculate", "wait", "task", "cancel_task", "answer_task", "ask_user"}
-    | {"write_file", "edit_file", "undo_change"}
+    | {"write_file", "undo_change"}
 )
 """Their answers are ours, or the user's own words."""
 
@@ -86,10 +105,12 @@ class Source(Value):
                 return f"an answer of the tool {name}"
             case "file":
                 return f"the file {name}" if name else "files"
-            case "names":
+            case "names" | "told names":
                 return "names of files"
             case "command":
                 return "the output of a command"
+            case "earlier":
+                return "what came earlier"
 
 
 class Read(Value):
@@ -101,83 +122,21 @@ class Read(Value):
     found: frozenset[str] = frozenset()
 
 
-class Said:
-    """All that the user said or typed, as words."""
+class Asked(Value):
+    """What a task asks, and what the user said since."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        self._texts = tuple(texts)
-
-    @cached_property
-    def _words(self) -> list[str]:
-        heard = " . ".join(self._texts)
-        # "docs slash notes dot txt" names docs/notes.txt.
-        return [one for one in plain(heard).replace("'", "").split() if one not in _SPOKEN_MARKS]
-
-    @cached_property
-    def _known(self) -> frozenset[str]:
-        """Each word, each number as figures, and without the ending of a plural."""
-        every = {*self._words, *(one for text in self._texts for one in _figured(text))}
-        return frozenset(every | {_singular(one) for one in every})
-
-    @cached_property
-    def _runs(self) -> frozenset[str]:
-        """Words that follow each other, as one: how a name or an address sounds."""
-        words = self._words
-        return frozenset(
-            "".join(words[at : at + length])
-            for at in range(len(words))
-            for length in range(1, _RUN + 1)
-        )
-
-    def words(self, text: str) -> bool:
-        """Does it hold no word beyond these? Those that say nothing do not count."""
-        return all(
-            one in _EMPTY_WORDS or _singular(one) in self._known or one in self._runs
-            for one in _tokens(text)
-        )
-
-    def names(self, path: str) -> bool:
-        """Was this file named, with or without its folder and its ending? One that other programs
-        run or load must have been named as a whole."""
-        place = PurePosixPath(_place(path))
-        spellings = [str(place)]
-        if not any(part.startswith(".") for part in place.parts[:-1]):
-            spellings += [place.name]
-            spellings += [] if loaded(path) else [place.stem]
-        return any(_joined(one) in self._runs for one in spellings if _joined(one))
-
-    def address(self, url: str) -> bool:
-        """Was this address said, all of it?"""
-        bare = re.sub(r"^\w+://|^www\.", "", url.strip().casefold())
-        return _joined(re.sub(r"^www\.", "", bare)) in self._runs
+    task_id: str
+    choices: tuple[str, ...]
+    since: tuple[str, ...]
 
 
-_SPOKEN_MARKS = frozenset(
-    {"dot", "slash", "dash", "hyphen", "underscore", "colon", "point", "http", "https", "www"}
-)
-_EMPTY_WORDS = frozenset(
-    {"a", "an", "the", "of", "in", "on", "at", "to", "for", "and", "or", "is", "are", "was", "be"}
-    | {"it", "its", "this", "that", "these", "those", "with", "from", "by", "as", "into", "about"}
-    | {"then", "also", "please"}
-)
+class Edit(Value):
+    """What was put in the place of what, and where: it may be put back."""
 
-
-def _tokens(text: str) -> list[str]:
-    # A name in one word with capitals is as many words as it has.
-    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)
-    return re.findall(r"[^\W_]+", parted.casefold())
-
-
-def _figured(text: str) -> list[str]:
-    return [word for one in figures(plain(text).split()) for word in _tokens(one)]
-
-
-def _singular(word: str) -> str:
-    return word[:-1] if len(word) > 3 and word.endswith("s") else word
-
-
-def _joined(text: str) -> str:
-    return "".join(one for one in _tokens(text) if one not in _SPOKEN_MARKS)
+    place: str
+    old: str
+    new: str
+    everywhere: bool = False
 
 
 class Facts(Value):
@@ -187,8 +146,14 @@ class Facts(Value):
     said: Said
     read: tuple[Read, ...] = ()
     delegated: bool = False
-    edited: frozenset[tuple[str, str, str]] = frozenset()
-    """What was put in the place of what, and where: it may be put back."""
+    edited: frozenset[Edit] = frozenset()
+    turn: tuple[str, ...] = ()
+    """What the user said in this turn, bare answers included."""
+    asked: tuple[Asked, ...] = ()
+
+    @property
+    def goes_back(self) -> bool:
+        return any(map(goes_back, self.turn))
 
 
 # --- The decision
@@ -207,67 +172,139 @@ def source_to_name(
     facts: Facts,
     *,
     hosts: Sequence[str] = (),
+    place: str | None = None,
 ) -> Source | None:
     """Whose words the user must be told of before this runs; None where there is no need to ask.
 
-    `hosts` may be called whatever was read, with * in their names.
+    `hosts` may be called whatever was read, with * in their names. `place` is where a file really
+    is that is to be written, None where nobody knows.
     """
-    if tool in WRITING:
-        return _of_writing(arguments, facts)
-    of_server = definition is not None and bool(definition.server)
-    if not facts.read or not (tool in SENDING or of_server):
+    if not facts.read:
         return None
-    newest = facts.read[-1].source
-    if of_server:
-        assert definition is not None
-        # The server's own answers and words do not make its own tools ask twice.
-        others = [one.source for one in facts.read if one.source.name != definition.server]
-        harmless = definition.trusted and not definition.changes
-        return others[-1] if others and not harmless else None
+    if tool in WRITING:
+        return _of_writing(tool, arguments, place, facts)
+    if definition is not None and definition.server:
+        return _of_server(definition, facts)
     match tool:
         case "web_fetch":
-            url = str(arguments.get("url", ""))
-            # What a search found carries nothing but the search's own words.
-            found = any(url in one.found for one in facts.read if one.source.kind == "search")
-            fine = found or facts.said.address(url) or called(url, hosts)
-            return None if fine else newest
+            fine = _may_open(str(arguments.get("url", "")), facts, hosts)
         case "web_search":
-            return None if facts.said.words(str(arguments.get("query", ""))) else newest
+            fine = facts.said.words(str(arguments.get("query", "")))
+        case "task":
+            fine = facts.said.words(str(arguments.get("instruction", "")))
+        case "answer_task":
+            fine = _answered(arguments, facts)
         case _:
-            return None if facts.said.words(str(arguments.get("instruction", ""))) else newest
+            fine = True
+    return None if fine else facts.read[-1].source
 
 
-def _of_writing(arguments: Mapping[str, Any], facts: Facts) -> Source | None:
+def _of_server(definition: ToolDefinition, facts: Facts) -> Source | None:
+    # The server's own answers and words do not make its own tools ask twice.
+    own = (Source("server", definition.server), Source("described", definition.server))
+    others = [one.source for one in facts.read if one.source not in own]
+    harmless = definition.trusted and not definition.changes
+    return others[-1] if others and not harmless else None
+
+
+def _may_open(url: str, facts: Facts, hosts: Sequence[str]) -> bool:
+    # What a search found carries nothing but the search's own words.
+    found = any(url in one.found for one in facts.read if one.source.kind == "search")
+    return found or facts.said.address(url) or called(url, hosts)
+
+
+_BARE_NO = frozenset({"no", "nope", "no thanks", "no thank you", "don't", "do not"})
+
+
+def _answered(arguments: Mapping[str, Any], facts: Facts) -> bool:
+    """Is this what the user said to what was asked? What they said before it was no answer, and a
+    yes is theirs to give."""
+    answer, task_id = str(arguments.get("answer", "")), str(arguments.get("task_id", ""))
+    asking = [one for one in facts.asked if one.task_id == task_id] or facts.asked
+    # A question of a running call is kept nowhere: the turn is what was said to it.
+    since = asking[0].since if len(asking) == 1 else facts.turn
+    if consent(answer) == "yes" or plain(answer) in _BARE_NO:
+        return any(replied(one) == consent(answer) for one in since)
+    choices = asking[0].choices if len(asking) == 1 else ()
+    picked = {choices[at] for one in since for at in chosen(choices, one)}
+    return answer in picked or Said(since).words(answer)
+
+
+def _of_writing(
+    tool: str, arguments: Mapping[str, Any], place: str | None, facts: Facts
+) -> Source | None:
     foreign = [one.source for one in facts.read if one.source.kind not in _OWN]
-    found = foreign or ([] if facts.delegated else [one.source for one in facts.read])
-    if not found:
+    own = [] if facts.delegated else [one.source for one in facts.read]
+    found = foreign or own
+    if not found or (tool == "undo_change" and facts.goes_back):
         return None
-    path = str(arguments.get("path", ""))
-    begun_with = not foreign and _place(path) in _under_discussion(facts.read)
-    if facts.said.names(path) or (begun_with and not loaded(path)):
+    if tool == "undo_change" or place is None:
+        return found[-1]
+    program = loaded(place)
+    if facts.said.names(place, whole=program):
         return None
+    # Names alone are little to obey, but enough for what is run later.
+    names_only = all(one.kind == "names" for one in found)
+    begun_with = not foreign and place in _under_discussion(facts.read)
+    if not program and (names_only or begun_with):
+        return None
+    fine = tool == "edit_file" and _edits_as_said(arguments, place, facts)
+    return None if fine else found[-1]
+
+
+def _edits_as_said(arguments: Mapping[str, Any], place: str, facts: Facts) -> bool:
     old, new = arguments.get("old_string"), arguments.get("new_string")
-    if isinstance(old, str) and isinstance(new, str):
-        back = (_place(path), new, old) in facts.edited
-        if back or _put_in(old, new, facts.said):
-            return None
-    return found[-1]
+    if not isinstance(old, str) or not isinstance(new, str):
+        return False
+    back = {Edit(place, new, old, everywhere=True)}
+    if arguments.get("replace_all") is not True:
+        back.add(Edit(place, new, old))
+    put_back = facts.goes_back and bool(back & facts.edited)
+    return put_back or _put_in(old, new, facts.said)
 
 
-_LOADED = re.compile(
-    r"(?:(?:gnu)?makefile|justfile|dockerfile|rakefile|gruntfile|gulpfile|vagrantfile|procfile|"
-    r"package(?:-lock)?\.json|pyproject\.toml|setup\.(?:py|cfg)|conftest\.py|noxfile\.py|"
-    r"(?:tox|pytest)\.ini|cargo\.toml|build\.rs|go\.mod|cmakelists\.txt|discoveries\.md|"
-    r"[\w.-]+\.config\.[cm]?[jt]s|[\w.-]+\.(?:sh|bash|mk|bat|ps1|service|desktop))",
-    re.IGNORECASE,
-)
+_LOADED = """
+    makefile gnumakefile makefile.* *.mk *.mak *.am justfile taskfile taskfile.y*ml rakefile
+    gruntfile* gulpfile* vagrantfile procfile jenkinsfile* dockerfile* containerfile* *.dockerfile
+    docker-compose* compose.y*ml compose.*.y*ml earthfile tiltfile brewfile guardfile capfile
+    fastfile podfile* berksfile gemfile* pipfile* build workspace build.bazel workspace.bazel
+    module.bazel *.bzl *.bazel sconstruct sconscript wscript configure configure.* cmakelists.txt
+    *.cmake meson.build meson_options.txt *.gradle *.gradle.kts gradle* gradlew* mvnw* pom.xml
+    build.xml build.sbt build.rs build.zig build.clj build.pl makefile.pl cpanfile *.nix flake.lock
+    cargo.toml cargo.lock go.mod go.sum go.work package.swift mix.exs mix.lock rebar.config
+    project.clj deps.edn stack.yaml *.cabal dune dune-project config.ru *.gemspec *.podspec
+    *.csproj *.vbproj *.fsproj *.vcxproj *.sln *.props *.targets
+    package.json package-lock.json npm-shrinkwrap.json yarn.lock pnpm-*.yaml bun.lock* deno.json*
+    deno.lock composer.json composer.lock nx.json turbo.json lerna.json angular.json vercel.json
+    tsconfig*.json jsconfig*.json pubspec.y*ml *.config.js *.config.cjs *.config.mjs *.config.ts
+    *.config.cts *.config.mts *.setup.js *.setup.ts
+    pyproject.toml setup.py setup.cfg sitecustomize.py usercustomize.py *.pth conftest.py
+    noxfile.py fabfile.py dodo.py manage.py wsgi.py asgi.py hatch_build.py conf.py *.conf.py
+    tox.ini pytest.ini mypy.ini alembic.ini uwsgi.ini pylintrc pyvenv.cfg poetry.lock uv.lock
+    pdm.lock *requirements*.txt *requirements*.in *constraints*.txt environment.y*ml
+    azure-pipelines.y*ml bitbucket-pipelines.y*ml appveyor.y*ml cloudbuild.y*ml buildspec.y*ml
+    serverless.y*ml skaffold.y*ml render.y*ml mkdocs.y*ml chart.y*ml helmfile.y*ml playbook.y*ml
+    lefthook.y*ml netlify.toml fly.toml mise.toml book.toml wrangler.toml ansible.cfg crontab
+    discoveries.md agents.md agents.*.md agent.md claude.md claude.*.md gemini.md memory.md
+    skill.md warp.md conventions.md copilot-instructions.md *.prompt.md *.mdc llms*.txt
+    agent.y*ml mcp*.json opencode.json*
+    *.sh *.bash *.zsh *.fish *.csh *.ksh *.bat *.cmd *.ps1 *.psm1 *.vbs *.command *.service
+    *.timer *.socket *.desktop *.plist *.code-workspace *.so *.dll *.dylib *.pyd *.jar *.exe
+"""
+"""By name, * as in a shell: builds and what they take in, package managers, interpreters, services
+that run what a repository says, agents that take a file for orders (ourselves among them)."""
+
+
+@cache
+def _loaded() -> re.Pattern[str]:
+    return re.compile("|".join(map(translate, _LOADED.split())))
 
 
 def loaded(path: str) -> bool:
     """Do other programs run or load it by its name: a build, a test, a shell, git, ourselves?"""
-    place = PurePosixPath(_place(path))
+    place = PurePosixPath(placed(path))
     hidden = any(part.startswith(".") and part != ".." for part in place.parts)
-    return hidden or _LOADED.fullmatch(place.name) is not None
+    return hidden or _loaded().match(place.name.casefold()) is not None
 
 
 _PLAIN = re.compile(r"[\w .,:'\"\n*\[\]-]{1,200}")
@@ -289,7 +326,7 @@ def _put_in(old: str, new: str, said: Said) -> bool:
         last -= 1
     put, gone = new[first : len(new) - last], old[first : len(old) - last]
     few = len(gone) <= _TAKEN_OUT and "\n" not in gone
-    return few and _PLAIN.fullmatch(put) is not None and bool(_tokens(put)) and said.words(put)
+    return few and _PLAIN.fullmatch(put) is not None and bool(tokens(put)) and said.words(put)
 
 
 def _under_discussion(read: Sequence[Read]) -> frozenset[str]:
@@ -307,12 +344,11 @@ def _under_discussion(read: Sequence[Read]) -> frozenset[str]:
 
 
 def called(url: str, hosts: Sequence[str]) -> bool:
-    """Is it at one of these hosts?"""
-    try:
-        host = (urlsplit(url if "://" in url else f"https://{url}").hostname or "").casefold()
-    except ValueError:
-        return False
-    return any(fnmatchcase(host, pattern.casefold()) for pattern in hosts)
+    """Is it at one of these hosts? By the reading that it would be opened by."""
+    address = read(url)
+    return address is not None and any(
+        fnmatchcase(address.host, pattern.casefold()) for pattern in hosts
+    )
 
 
 # --- The facts
@@ -321,8 +357,15 @@ def called(url: str, hosts: Sequence[str]) -> bool:
 Known = Callable[[str], ToolDefinition | None]
 
 
-def read_by(tool: str, arguments: Mapping[str, Any], output: str, known: Known) -> Read | None:
-    """What a call brought in; None where it was nothing of others."""
+def read_by(
+    tool: str,
+    arguments: Mapping[str, Any],
+    output: str,
+    known: Known,
+    *,
+    success: bool = True,
+) -> Read | None:
+    """What a call that ran brought in; None where it was nothing of others."""
     definition = known(tool)
     if tool in _NOTHING or (definition is not None and definition.category == "intents"):
         return None
@@ -331,37 +374,66 @@ def read_by(tool: str, arguments: Mapping[str, Any], output: str, known: Known) 
     match tool:
         case "web_fetch":
             url = str(arguments.get("url", ""))
-            kind, name = "page", urlsplit(url if "//" in url else f"//{url}").hostname or url
-        case "read_file":
+            address = read(url)
+            kind, name = "page", url if address is None else address.host
+        case "read_file" | "edit_file":
             name = str(arguments.get("path", ""))
-            there = frozenset({_place(name)})
+            there = frozenset({placed(name)})
         case "grep":
             found = dict.fromkeys(re.findall(r"^([^\s:][^:\n]*?)[:-]\d+[:-]", output, re.MULTILINE))
-            there = frozenset(map(_place, found)) if len(found) <= _SEARCHED else there
+            there = frozenset(map(placed, found)) if len(found) <= _SEARCHED else there
             name = next(iter(found)) if len(found) == 1 else ""
         case "glob":
-            lines = output.splitlines()[1:]
-            if not any(len(line.split()) >= _SENTENCE for line in lines if line[:1] != "("):
-                return None  # names, and no more
-            kind, name = "file", "whose name is a sentence"
+            names = [line for line in output.splitlines()[1:] if line[:1] != "("]
+            if not names:
+                return None
+            kind = "told names" if any(map(_is_told, names)) else "names"
         case "web_search":
             there = frozenset(re.findall(r"^   (https?://\S+)$", output, re.MULTILINE))
         case _ if definition is not None and definition.server:
             kind, name = "server", definition.server
         case _ if kind == "tool":
             name = tool
+    # What our own tools say of a failure is ours; but an edit shows what is there instead.
+    if not success and kind not in ("server", "tool") and tool != "edit_file":
+        return None
     return Read(Source(kind, name), found=there)
 
 
-def _place(path: str) -> str:
+_ORDINARY = re.compile(r"[\w.,@+~()\[\]&#=' -]+")
+_TO_SOMEBODY = frozenset(
+    {"please", "the", "this", "that", "these", "you", "your", "me", "must", "should", "now", "into"}
+    | {"then", "ignore", "instead", "send", "write", "open", "put", "tell", "user", "assistant"}
+)
+
+
+def _is_told(path: str) -> bool:
+    """Does the name of a file say something? Spaces are not needed for that."""
+    parts = path.rstrip("/").split("/")
+    if len(path.split()) >= _SENTENCE:
+        return True
+    if any(len(one) > _LONG_NAME or not _ORDINARY.fullmatch(one) for one in parts):
+        return True
+    words = tokens(path)
+    to_somebody = len(words) >= _SENTENCE and not _TO_SOMEBODY.isdisjoint(words)
+    return to_somebody or any(len(tokens(one)) > _MANY_WORDS for one in parts)
+
+
+def placed(path: str) -> str:
+    """A path as it is given, in one spelling."""
     return str(PurePosixPath(path.strip().removeprefix("./")))
 
 
 def of_conversation(
-    entries: Sequence[Entry], tasks: Sequence[Task], known: Known, described: Sequence[str] = ()
+    entries: Sequence[Entry],
+    tasks: Sequence[Task],
+    known: Known,
+    described: Sequence[str] = (),
+    *,
+    whole: bool = True,
 ) -> Facts:
     """`entries` in their order; `tasks` are the user's; `described` are servers whose words about
-    their tools nobody has agreed to."""
+    their tools nobody has agreed to. Not `whole`: there was more, and nobody knows what."""
     begun = _turn_began(entries)
     calls = {
         str(one.data.get("tool_call_id")): one.data.get("tool_arguments")
@@ -369,16 +441,20 @@ def of_conversation(
         if one.kind is Kind.TOOL_CALL
     }
     read: list[tuple[datetime, Read]] = []
+    edited: set[Edit] = set()
     for at, entry in enumerate(entries):
-        if entry.kind is not Kind.TOOL_RESULT:
+        if entry.kind is not Kind.TOOL_RESULT or entry.data.get("ran") is False:
             continue
         arguments = calls.get(str(entry.data.get("tool_call_id")))
         given = arguments if isinstance(arguments, dict) else {}
         name = str(entry.data.get("tool_name", ""))
-        one = read_by(name, given, entry.text, known)
+        success = _succeeded(entry)
+        one = read_by(name, given, entry.text, known, success=success is not False)
         again = name == "read_output" and given.get("call_id") in calls
-        if one is not None and not again and not _failed(entry, one):
+        if one is not None and not again:
             read.append((entry.created_at, Read(one.source, at >= begun, one.found)))
+        if name == "edit_file" and success and "old_string" in given:
+            edited.add(_edit(given))
     since = entries[0].created_at if entries else None
     turn = entries[begun].created_at if begun < len(entries) else None
     for task in tasks:
@@ -387,21 +463,36 @@ def of_conversation(
             now = turn is not None and told_at >= turn
             read.append((told_at, Read(Source("task", task.title), now)))
     read.sort(key=lambda one: one[0])
-    said = Said(one.text for one in entries if one.kind is Kind.USER)
-    words = [Read(Source("described", name)) for name in described]
-    edits = [one for one in calls.values() if isinstance(one, dict) and "old_string" in one]
-    edited = {
-        (_place(str(one.get("path"))), str(one["old_string"]), str(one.get("new_string")))
-        for one in edits
-    }
-    return Facts(said, (*words, *(one for _, one in read)), edited=frozenset(edited))
+    spoken = [one for one in entries if one.kind is Kind.USER]
+    before = [Read(Source("described", name)) for name in described]
+    if not whole:
+        before.append(Read(Source("earlier"), now=False))
+    return Facts(
+        Said(one.text for one in spoken),
+        (*before, *(one for _, one in read)),
+        edited=frozenset(edited),
+        turn=tuple(one.text for one in entries[begun:] if one.kind is Kind.USER),
+        asked=tuple(_asked(one, spoken) for one in tasks if one.question is not None),
+    )
 
 
-def _failed(entry: Entry, read: Read) -> bool:
-    """What our own tools say of a failure is ours."""
+def _edit(given: Mapping[str, Any]) -> Edit:
+    old, new = str(given["old_string"]), str(given.get("new_string"))
+    return Edit(placed(str(given.get("path"))), old, new, given.get("replace_all") is True)
+
+
+def _asked(task: Task, spoken: Sequence[Entry]) -> Asked:
+    assert task.question is not None
+    asked_at = task.question.asked_at
+    since = tuple(one.text for one in spoken if one.created_at >= asked_at)
+    return Asked(task.id, task.question.choices, since)
+
+
+def _succeeded(entry: Entry) -> bool | None:
+    """None where nobody wrote it down."""
     result = entry.data.get("tool_result")
-    failed = isinstance(result, dict) and result.get("success") is False
-    return failed and read.source.kind not in ("server", "tool")
+    success = result.get("success") if isinstance(result, dict) else None
+    return success if isinstance(success, bool) else None
 
 
 def _told_at(task: Task) -> datetime | None:

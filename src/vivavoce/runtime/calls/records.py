@@ -117,8 +117,11 @@ def concluded(
     )
 
 
-def settled(call: ToolCall, outcome: ToolOutcome, ordinal: float, now: datetime) -> list[Change]:
-    """A success ends with `tool.completed`, a failure with `tool.error`; never both."""
+def settled(
+    call: ToolCall, outcome: ToolOutcome, ordinal: float, now: datetime, *, ran: bool = True
+) -> list[Change]:
+    """A success ends with `tool.completed`, a failure with `tool.error`; never both. Not `ran`: it
+    was refused, and brought nothing in."""
     event: VoiceEvent
     if outcome.success:
         event = ToolCompleted(
@@ -148,7 +151,7 @@ def settled(call: ToolCall, outcome: ToolOutcome, ordinal: float, now: datetime)
             call,
             Kind.TOOL_RESULT,
             clean_text(outcome.output) if outcome.success else (call.error or ""),
-            {"tool_result": clean_json(outcome.result)},
+            {"tool_result": clean_json(outcome.result), **({} if ran else {"ran": False})},
             now,
             # The result follows its call, whatever the clocks say.
             max(milliseconds(now), ordinal + 0.001),

@@ -27,8 +27,8 @@ from vivavoce.errors import (
 from vivavoce.logs import fields
 from vivavoce.runtime.calls.approvals import Gatekeeper, Notifier, check_role
 from vivavoce.runtime.calls.outcomes import RunsTools, ToolRequest
-from vivavoce.runtime.calls.outside import LOOKED_BACK, of_conversation
 from vivavoce.runtime.calls.questions import Questions
+from vivavoce.runtime.calls.reading import facts_of
 from vivavoce.runtime.ports import Clock, Journal, Store, ToolContext
 from vivavoce.runtime.tasks import records as write
 from vivavoce.runtime.tasks.ports import AgentCard, Backends, Carrier, Done, GaveUp, Work
@@ -39,6 +39,7 @@ from vivavoce.wire.records.talk import Kind, Put, new_id
 from vivavoce.wire.records.work import Question, Role, Task, TaskStatus, at_least
 
 SAID = 6  # entries of the conversation that go along with the work
+LOOKED_BACK = 200  # entries in which those are looked for
 LISTED = 8
 
 
@@ -111,11 +112,11 @@ class Delegating:
         from outside were read, only what the user said: the voice's may be made of those."""
         if context.conversation_id is None:
             return ""
+        whose = (context.conversation_id, context.user_id)
+        read = (await facts_of(self._store, *whose, lambda name: None)).read
         every, _ = await self._store.messages_before(
-            context.conversation_id, user_id=context.user_id, limit=LOOKED_BACK
+            context.conversation_id, user_id=context.user_id, limit=LOOKED_BACK, said_only=True
         )
-        tasks = await self._store.tasks(user_id=context.user_id, limit=20)
-        read = of_conversation(every, tasks, lambda name: None).read
         kinds = (Kind.USER,) if read else (Kind.USER, Kind.ASSISTANT)
         spoken = [entry for entry in every if entry.kind in kinds and entry.text.strip()]
         return "\n".join(f"{entry.kind}: {entry.text[:300]}" for entry in spoken[-SAID:])

@@ -23,9 +23,10 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 import httpcore2 as httpcore
 
 from vivavoce.errors import ToolFailed
+from vivavoce.language.en.addresses import Refused
 from vivavoce.processes.threads import Threads
 from vivavoce.tools.web.bodies import ENCODINGS, Limits, Page, decoded, form_of, read_body
-from vivavoce.tools.web.urls import Refused, Rules, Target, check_address, redirected, target_of
+from vivavoce.tools.web.urls import Rules, Target, check_address, redirected, target_of
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """Every address of a name, as text. Raises `OSError` where there is none."""
@@ -98,7 +99,7 @@ class Client:
 
     async def fetch(self, url: str) -> Page:
         """Raises `Refused` for what is not opened, `ToolFailed` for what cannot be."""
-        target = target_of(url, self.rules)
+        first = target = target_of(url, self.rules)
         try:
             async with asyncio.timeout(self.limits.seconds):
                 for _ in range(MAX_REDIRECTS + 1):
@@ -106,6 +107,12 @@ class Client:
                     if isinstance(found, Page):
                         return found
                     target = found
+        except ToolFailed as fault:
+            if target.host.removeprefix("www.") == first.host.removeprefix("www."):
+                raise
+            # The other host is the page's choice: its name may say anything.
+            kind = Refused if isinstance(fault, Refused) else ToolFailed
+            raise kind(f"{first.host} leads to a page that cannot be opened") from None
         except TimeoutError:
             raise ToolFailed(f"{target.host} took too long to answer", cause="ETIMEDOUT") from None
         raise Refused(f"The page leads on and on, more than {MAX_REDIRECTS} times")
@@ -196,8 +203,8 @@ class Client:
 
     async def _checked(self, target: Target) -> tuple[str, ...]:
         """Where to connect. One private address among public ones spoils them all."""
-        if target.address is not None:
-            return (str(target.address),)
+        if target.number is not None:
+            return (str(target.number),)
         try:
             found = await self.resolve(target.host, target.port)
         except OSError:

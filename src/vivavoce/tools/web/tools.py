@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, urlencode, urlsplit
 
 from vivavoce.errors import InvalidArguments, ToolFailed
+from vivavoce.language.en.addresses import read, spelled
 from vivavoce.processes.once import Once
 from vivavoce.processes.threads import SHARED
 from vivavoce.runtime.ports import ToolOutput
 from vivavoce.tools.functions import Tool
 from vivavoce.tools.web.bodies import Limits, Page, visible
-from vivavoce.tools.web.urls import DEFAULT_PORTS, Rules, host_rule, spelled
+from vivavoce.tools.web.urls import DEFAULT_PORTS, Rules, host_rule
 from vivavoce.tools.wording import worded
 from vivavoce.wire.values import Value
 
@@ -258,7 +259,7 @@ def web_tools(
     @worded(
         lambda given: f"Opening {given['url']}",
         limits.seconds + 10,
-        wants=lambda given: f"open {given['url']}",
+        wants=lambda given: f"open {_opened(given['url'])}",
     )
     async def web_fetch(url: str) -> ToolOutput:
         async with places:
@@ -279,6 +280,12 @@ def web_tools(
         return ToolOutput(_listed(query, await search(query)))
 
     return [web_fetch, web_search]
+
+
+def _opened(said: str) -> str:
+    """The address as it is read: who is asked must hear what will be called."""
+    address = read(said)
+    return said if address is None else address.url
 
 
 def search_of(settings: WebSettings) -> Search | None:

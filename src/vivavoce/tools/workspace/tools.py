@@ -7,9 +7,11 @@ is told of them is `wording.json`, since a small one chooses by those words.
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import PurePosixPath
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -229,4 +231,9 @@ def workspace_tools(given: Workspace | Workspaces, *, ripgrep: str | None = None
         changes.undone(user, change)
         return done
 
-    return [read_file, glob, grep, write_file, edit_file, undo_change]
+    def place(arguments: Mapping[str, Any], user_id: str) -> str:
+        workspace = given if isinstance(given, Workspace) else given.of(user_id)
+        return writing.place_of(workspace, str(arguments["path"]))
+
+    written = (replace(write_file, place=place), replace(edit_file, place=place))
+    return [read_file, glob, grep, *written, undo_change]

@@ -75,6 +75,17 @@ def _place(workspace: Workspace, path: str) -> tuple[str, ...]:
     return found.parts
 
 
+def place_of(workspace: Workspace, path: str) -> str:
+    """Where `write` would put it, every link resolved; raises as it would."""
+    place = _place(workspace, path)
+    try:
+        folder, missing = _nearest(workspace, place[:-1])
+    except OSError as refusal:
+        raise workspace.refusal(path, refusal) from None
+    with folder:
+        return "/".join((*folder.parts, *missing, place[-1]))
+
+
 @contextlib.contextmanager
 def _parent(workspace: Workspace, path: str, parts: Sequence[str]) -> Iterator[Opened]:
     """The folder, made with all above it where there is none yet."""
