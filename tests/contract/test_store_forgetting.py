@@ -37,7 +37,7 @@ from vivavoce.wire.records.talk import (
     PutSession,
 )
 
-NOBODYS = {"access_tokens", "log_head"}
+NOBODYS = {"access_tokens", "audit_head", "log_head"}
 
 
 async def fill(store: FullStore, who: str, words: str = "words", entries: int = 1) -> None:
