@@ -128,7 +128,20 @@ def test_tables_that_tell_the_same_entries_are_fine() -> None:
     ],
 )
 def test_an_index_is_read_with_the_size_that_git_takes(told: str, size: int | None) -> None:
-    assert hash_size(f"[core]\n bare = false\n[extensions]\n {told}\n") == size
+    core = "[core]\n repositoryformatversion = 1\n"
+    assert hash_size(f"{core}[extensions]\n {told}\n") == size
+
+
+@pytest.mark.parametrize(
+    "version",
+    [
+        "",
+        " repositoryformatversion = 0\n",
+        " repositoryformatversion = 1\n repositoryformatversion = 0\n",
+    ],
+)
+def test_extensions_count_only_where_git_looks_at_them(version: str) -> None:
+    assert hash_size(f"[core]\n{version}[extensions]\n objectformat = sha256\n") is None
 
 
 HONEST = {

@@ -47,6 +47,13 @@ def test_tools_of_the_path_come_with_their_installation_but_not_with_secrets(
     assert found.last == (str(home / ".local/bin"),)
 
 
+def test_of_a_virtualenvs_settings_little_is_read_however_large_they_are(tmp_path: Path) -> None:
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    with (tmp_path / ".venv/pyvenv.cfg").open("wb") as file:
+        file.truncate(8 * 1024**3)  # more than there is room for, and no room on the disk
+    assert workspace_tools(tmp_path, tmp_path).folders == ()
+
+
 INSTALLED = ".local/share/uv/python/cpython-3.12"
 
 

@@ -50,6 +50,7 @@ def test_what_only_looks_public_is_not(address: str) -> None:
         *("http://localhost/", "http://x.internal/", "http://u:p@e.example/", "http://[::1]/"),
         *("http://e.example:22/", "file:///etc/passwd", "http://\u2460\u2461\u2466.0.0.1/"),
         "http://127.0.0.1%2eevil.example/",
+        "a" + " " * 200_000 + "x",
     ],
 )
 def test_an_odd_address_is_refused(said: str) -> None:

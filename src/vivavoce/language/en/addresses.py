@@ -27,7 +27,7 @@ _UNCLEAN = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\\]")
 _NUMBER = re.compile(r"(?:\d+|0[xX][0-9a-fA-F]*)")
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 _DOTS = re.compile("[\u3002\uff0e\uff61]")
-_SPOKEN = ((re.compile(r"\s+dot\s+", re.I), "."), (re.compile(r"\s+slash\s+", re.I), "/"))
+_SPOKEN = ((re.compile(r" dot ", re.I), "."), (re.compile(r" slash ", re.I), "/"))
 
 
 class Refused(ToolFailed):
@@ -62,8 +62,10 @@ class Address(Value):
 
 
 def spelled(said: str) -> str:
-    """What people say for an address, with the scheme they leave out."""
-    url = said.strip().strip("<>\"'")
+    """What people say for an address, with the scheme they leave out. Raises `Refused`."""
+    if len(said) > MAX_URL:
+        raise Refused("That address is too long")
+    url = " ".join(said.split()).strip("<>\"'")
     for words, sign in _SPOKEN:
         url = words.sub(sign, url)
     if _SCHEME.match(url):

@@ -44,6 +44,8 @@ SENDING = frozenset({"web_fetch", "web_search", "task", "answer_task"})
 """And the tools of MCP servers."""
 
 _NAME = 60  # characters of a source's name
+_MORE = re.compile(r"\(\d+ more\)")
+"""What `glob` says last of a long list."""
 _SEARCHED = 8  # files in the answer of one search: more is no discussion of a file
 _LONG_NAME = 40  # characters of a name that is none
 _MANY_WORDS = 8  # in one name
@@ -384,7 +386,7 @@ def read_by(
             there = frozenset(map(placed, found)) if len(found) <= _SEARCHED else there
             name = next(iter(found)) if len(found) == 1 else ""
         case "glob":
-            names = [line for line in output.splitlines()[1:] if line[:1] != "("]
+            names = [line for line in output.splitlines()[1:] if not _MORE.fullmatch(line)]
             if not names:
                 return None
             kind = "told names" if any(map(_is_told, names)) else "names"

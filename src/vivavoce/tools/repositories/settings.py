@@ -51,12 +51,14 @@ def _plain_value(value: str) -> bool:
 
 
 def hash_size(text: str) -> int | None:
-    """Of the repository's object names, in bytes; None where it is told in more than one way."""
+    """Of the repository's object names, in bytes; None where it is told in more than one way. Git
+    looks at extensions only in repositories of version 1."""
     told = {value.lower() for name, value in settings(text) if name == "extensions.objectformat"}
+    version = {value for name, value in settings(text) if name == "core.repositoryformatversion"}
     match sorted(told):
         case [] | ["sha1"]:
             return 20
-        case ["sha256"]:
+        case ["sha256"] if version == {"1"}:
             return 32
         case _:
             return None

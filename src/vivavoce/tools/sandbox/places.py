@@ -109,7 +109,9 @@ def workspace_tools(workspace: Path, home: Path | None = None) -> Tools:
 
 def _python_below(virtualenv: Path, pythons: Sequence[Path]) -> Path | None:
     with contextlib.suppress(OSError, ValueError):
-        for line in (virtualenv / "pyvenv.cfg").read_text()[:4096].splitlines():
+        with (virtualenv / "pyvenv.cfg").open(encoding="utf-8") as file:
+            text = file.read(4096)  # no more of it, however large a command made it
+        for line in text.splitlines():
             key, _, value = line.partition("=")
             if key.strip() != "home":
                 continue
