@@ -156,19 +156,24 @@ class Likeness:
 
     def _model(self) -> tuple[Any, Any]:
         if self._loaded is None:
-            import onnxruntime as ort
-            from tokenizers import Tokenizer
-
-            options = ort.SessionOptions()
-            options.intra_op_num_threads = options.inter_op_num_threads = 1
-            session = ort.InferenceSession(
-                str(self._folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
-            )
-            tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
+            session, tokenizer = opened(self._folder)
             tokenizer.enable_truncation(_LONGEST)
             tokenizer.enable_padding()
             self._loaded = session, tokenizer
         return self._loaded
+
+
+def opened(folder: Path) -> tuple[Any, Any]:
+    """A model that takes one thread, and what cuts words into its pieces."""
+    import onnxruntime as ort
+    from tokenizers import Tokenizer
+
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = ort.InferenceSession(
+        str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
+    )
+    return session, Tokenizer.from_file(str(folder / "tokenizer.json"))
 
 
 _WORD = re.compile(r"[a-z']+|\d+")

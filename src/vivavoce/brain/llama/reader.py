@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from vivavoce.brain.dialogue import marked
+from vivavoce.brain.llama.likeness import opened
 from vivavoce.wire.values import Value
 
 log = logging.getLogger(__name__)
@@ -75,15 +76,7 @@ class Reader:
 
     def _model(self) -> tuple[Any, Any]:
         if self._loaded is None:
-            import onnxruntime as ort
-            from tokenizers import Tokenizer
-
-            options = ort.SessionOptions()
-            options.intra_op_num_threads = options.inter_op_num_threads = 1
-            session = ort.InferenceSession(
-                str(self._folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
-            )
-            tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
+            session, tokenizer = opened(self._folder)
             tokenizer.no_truncation()
             tokenizer.no_padding()
             self._loaded = session, tokenizer
