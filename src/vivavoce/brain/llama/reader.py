@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -21,7 +20,6 @@ from vivavoce.brain.dialogue import marked
 from vivavoce.brain.llama.likeness import opened
 from vivavoce.wire.values import Value
 
-log = logging.getLogger(__name__)
 
 _CLS, _SEP = 101, 102
 _MOST_TOLD, _MOST_THINGS, _MOST_SAID = 48, 120, 160
