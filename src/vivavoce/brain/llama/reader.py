@@ -20,7 +20,6 @@ from vivavoce.brain.dialogue import marked
 from vivavoce.brain.llama.likeness import opened
 from vivavoce.wire.values import Value
 
-
 _CLS, _SEP = 101, 102
 _MOST_TOLD, _MOST_THINGS, _MOST_SAID = 48, 120, 160
 """Pieces."""
