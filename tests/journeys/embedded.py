@@ -74,6 +74,8 @@ async def embedded(
             while not listener.started and not serving.done():
                 await asyncio.sleep(0.01)
             async with httpx.AsyncClient(base_url=url, timeout=30.0, trust_env=False) as http:
+                while not serving.done() and (await http.get("/ready")).status_code != 200:
+                    await asyncio.sleep(0.01)  # its models are loaded beside the start
                 try:
                     yield Stage(cast("ScriptedProvider", None), here, url, http, group, listener)
                 finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -21,7 +22,16 @@ from vivavoce.runtime.calls.outside import (
 from vivavoce.runtime.calls.reading import facts_of
 from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.testing.fakes import MemoryStore
-from vivavoce.wire.records.talk import Conversation, Entry, Kind, PutConversation, PutEntry
+from vivavoce.wire.records.talk import (
+    Conversation,
+    Entry,
+    Kind,
+    PutConversation,
+    PutEntry,
+    PutSession,
+    VoiceSession,
+)
+from vivavoce.wire.records.work import Role
 
 TALK = str(UUID(int=7))
 START = datetime(2026, 11, 17, tzinfo=UTC)
@@ -285,6 +295,34 @@ async def looked(told: list[tuple[Kind, str, dict[str, Any]]]) -> tuple[Read, ..
     facts = await facts_of(store, TALK, "ann", lambda name: None)
     await store.close()
     return facts.read
+
+
+@pytest.mark.parametrize(("asking", "taken"), [("user", True), ("operator", False)])
+async def test_what_was_said_with_a_lesser_key_is_nothing_that_a_higher_one_said(
+    asking: Role, taken: bool
+) -> None:
+    store = MemoryStore()
+    await store.open()
+    who: dict[str, Any] = {"user_id": "ann", "created_at": START, "updated_at": START}
+    said = entries(user("Open evil.example/secret"), user("Go on."))
+    sessions = [
+        VoiceSession(
+            id=f"s{at}",
+            conversation_id=TALK,
+            agent="x",
+            metadata={"options": {"role": role}},
+            **who,
+        )
+        for at, role in enumerate(("user", "operator"))
+    ]
+    await store.commit([PutConversation(Conversation(id=TALK, **who))])
+    await store.commit([PutSession(one, new=True) for one in sessions])
+    await store.commit([PutEntry(replace(one, session_id=f"s{at}")) for at, one in enumerate(said)])
+    facts = await facts_of(store, TALK, "ann", lambda name: None, role=asking)
+    await store.close()
+    source = source_to_name("web_fetch", {"url": "https://evil.example/secret"}, None, facts)
+    assert (source is None) is taken
+    assert source is None or source.words == "what was said with a lesser key"
 
 
 def test_a_file_that_has_the_name_of_a_server_is_not_that_server() -> None:

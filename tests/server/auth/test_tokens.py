@@ -137,6 +137,28 @@ async def test_a_lesser_token_changes_nothing_of_a_session_that_has_a_higher_rol
         assert (await d.get("/api/v1/preferences"))["auto_approve"] is False
 
 
+GOING_ON: dict[str, Tried] = {
+    name: NOT_FOR_A_LESSER[name]
+    for name in ("words", "resume", "restore", "reconnect", "take over", "a message")
+}
+
+
+@pytest.mark.parametrize("tried", GOING_ON)
+async def test_a_lesser_token_does_not_go_on_with_a_talk_that_had_a_higher_role(
+    tmp_path: Path, tried: str
+) -> None:
+    async with doors(tmp_path, auth="token", auth_token=TOKEN) as d:
+        guest = {"authorization": f"Bearer {await _made(d, 'kiosk', 'user')}"}
+        _show(d, TOKEN)
+        opened, _ = await v1.talk(d)
+        session, talk = opened["session_id"], opened["conversation_id"]
+        await d.post(f"/sessions/{session}/end", {})
+        method, path, body = GOING_ON[tried](session, talk)
+        refused(await d.http.request(method, path, json=body, headers=guest), 403, "forbidden")
+        assert await d.transcript(session) == []
+        await d.post("/api/v1/voice/session", {"conversation_id": talk})  # the operator does
+
+
 async def test_a_lesser_token_answers_and_stops_no_work_of_a_higher_one(tmp_path: Path) -> None:
     async with doors(tmp_path, auth="token", auth_token=TOKEN) as d:
         now = d.here.clock.now()

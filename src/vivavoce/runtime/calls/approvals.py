@@ -170,7 +170,7 @@ class Gatekeeper:
         pins = _pins(standing)
         source = None
         if concerns(tool, definition) and origin != "http":
-            facts = await self._facts(about, task, task_id, pins)
+            facts = await self._facts(about, task, task_id, pins, role)
             hosts = self._permissions.hosts
             place = await self._place(tool, arguments, about.user_id)
             if place is not None and place != placed(str(arguments.get("path", ""))):
@@ -235,7 +235,12 @@ class Gatekeeper:
         return None if agreed else (definition.server, mark)
 
     async def _facts(
-        self, about: Concern, task: Task | None, task_id: str | None, pins: Mapping[str, str]
+        self,
+        about: Concern,
+        task: Task | None,
+        task_id: str | None,
+        pins: Mapping[str, str],
+        role: Role,
     ) -> Facts:
         every = [] if self._tools is None else self._tools.definitions()
         servers = dict.fromkeys(one.server for one in every if one.server and not one.trusted)
@@ -251,7 +256,7 @@ class Gatekeeper:
         if about.conversation_id is None:
             return of_conversation((), (), self._definition, described)
         return await facts_of(
-            self._store, about.conversation_id, about.user_id, self._definition, described
+            self._store, about.conversation_id, about.user_id, self._definition, described, role
         )
 
 

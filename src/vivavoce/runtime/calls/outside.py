@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase, translate
 from functools import cache
@@ -63,6 +63,7 @@ From = Literal[
     "told names",
     "command",
     "earlier",
+    "other key",
 ]
 _OWN = frozenset({"file", "names", "told names", "command"})
 """What the user's own folder brings."""
@@ -113,6 +114,8 @@ class Source(Value):
                 return "the output of a command"
             case "earlier":
                 return "what came earlier"
+            case "other key":
+                return "what was said with a lesser key"
 
 
 class Read(Value):
@@ -433,9 +436,13 @@ def of_conversation(
     described: Sequence[str] = (),
     *,
     whole: bool = True,
+    lesser: Collection[str] = (),
 ) -> Facts:
     """`entries` in their order; `tasks` are the user's; `described` are servers whose words about
-    their tools nobody has agreed to. Not `whole`: there was more, and nobody knows what."""
+    their tools nobody has agreed to. Not `whole`: there was more, and nobody knows what. `lesser`
+    are sessions in which nobody speaks for whoever asks now: their words come from outside."""
+    every = entries
+    entries = [one for one in every if one.kind is not Kind.USER or one.session_id not in lesser]
     begun = _turn_began(entries)
     calls = {
         str(one.data.get("tool_call_id")): one.data.get("tool_arguments")
@@ -469,6 +476,8 @@ def of_conversation(
     before = [Read(Source("described", name)) for name in described]
     if not whole:
         before.append(Read(Source("earlier"), now=False))
+    if len(entries) < len(every):
+        before.append(Read(Source("other key")))
     return Facts(
         Said(one.text for one in spoken),
         (*before, *(one for _, one in read)),

@@ -203,7 +203,7 @@ class Recovery:
         self._registry.start(live)
         if session.call_id is None or remembered(session).text:  # its connection was all it had
             await live.post(End("error", Status.ERROR))
-            self._written.append((conversation, remembered(session).role))
+            self._written.append((conversation, session.role))
             return False
         # A client that called `/execute` has had its answer, delegated work asks again by
         # itself; the model asked for neither.

@@ -248,21 +248,28 @@ class Library:
         rank: Role = "operator",
     ) -> tuple[Opened, list[Entry]]:
         """A voice session: of a new conversation, or of one that goes on, with what was said
-        before it. Raises `Forbidden` where one of a higher role than `rank` is live: it would be
-        taken over."""
+        before it. Raises `Forbidden` as `check_led`."""
         task_id = options.task_id
         if task_id is not None:
             found(await self._store.todo(task_id, user_id=user_id), "Task", task_id)
         if conversation_id is None:
             return await self._voice.create(user_id, options), []
-        for session in await self._active(conversation_id, user_id):
-            check_steering(session, rank)
+        await self.check_led(conversation_id, user_id, rank)
         opened = await self._voice.resume_conversation(conversation_id, user_id, options)
         # Read now: one that was live until a moment ago has written its last words.
         prior, _ = await self._store.messages_before(
             conversation_id, user_id=user_id, limit=PRIOR, said_only=True
         )
         return opened, prior
+
+    async def check_led(self, conversation_id: str, user_id: str, rank: Role) -> None:
+        """Raises `Forbidden` for who would go on with a conversation that was led with a higher
+        role: what they say would be taken for its user's."""
+        if rank == "operator":
+            return
+        for one in await self._store.sessions_of(conversation_id, user_id=user_id):
+            if (session := await self._store.session(one, user_id=user_id)) is not None:
+                check_steering(session, rank)
 
     async def end(self, session_id: str, user_id: str, role: Role = "operator") -> None:
         """Ends a session, once; what was said is kept. Raises `SessionNotFound`, or `Forbidden`

@@ -22,7 +22,6 @@ from vivavoce.runtime.calls.outcomes import RunsTools, ToolRequest
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.ports import Clock
 from vivavoce.runtime.provider.openai import OpenAIProvider
-from vivavoce.runtime.sessions.options import remembered
 from vivavoce.runtime.sessions.records import SessionRecords
 from vivavoce.runtime.sessions.sideband import SidebandConnection
 from vivavoce.session import effects as fx
@@ -93,7 +92,7 @@ class ToolRuns:
             conversation_id=who.conversation_id,
             ordinal=effect.ordinal,
             allowed=self._live.allowed_tools,
-            role=remembered(who).role,
+            role=who.role,
         )
         try:
             outcome = await self._executor.run(request)
@@ -468,7 +467,7 @@ class LiveSession:
                         resolve(answered, value=True)
             case fx.Resolve() if self._answers_to is not None:
                 session = self.records.session
-                role = remembered(session).role
+                role = session.role
                 await self._answers_to.resolve(session.user_id, effect, role)
             case fx.Told() if self._answers_to is not None:
                 await self._answers_to.told(self.records.session.user_id, effect.key)

@@ -11,7 +11,6 @@ from vivavoce.logs import fields
 from vivavoce.runtime.calls.approvals import Approvals, Concern
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.sessions.live import LiveSession
-from vivavoce.runtime.sessions.options import remembered
 from vivavoce.runtime.sessions.registry import Registry
 from vivavoce.runtime.tasks.service import Tasks
 from vivavoce.session import effects as fx
@@ -127,7 +126,7 @@ class SessionNotifier:
 
 
 def _role(live: LiveSession) -> Role:
-    return remembered(live.records.session).role
+    return live.records.session.role
 
 
 def _ended(event: SessionEvent) -> SessionEvent | None:

@@ -73,7 +73,7 @@ def auto_approves(session: VoiceSession) -> bool:
 def check_steering(session: VoiceSession, role: Role) -> None:
     """Whoever writes into a live session has its tools: raises `Forbidden` where it has more than
     they may use."""
-    its = remembered(session).role
+    its = session.role
     if not at_least(role, its):
         raise Forbidden(
             f"This session has the role '{its}', and you have '{role}': use the key that it was "

@@ -88,7 +88,7 @@ class Voice:
         await self._profile.refresh()
         options = remembered(old).again(voice=voice, role=role)
         allowed = self._profile.tool_names(role=role)
-        if options.tools_filter and allowed is not None and remembered(old).role != role:
+        if options.tools_filter and allowed is not None and old.role != role:
             kept = tuple(name for name in options.tools_filter if name in allowed)
             options = replace(options, tools_filter=kept)
         return await self._open(conversation, options, waiting)
@@ -111,7 +111,7 @@ class Voice:
         another role by now."""
         live = self.live(session_id, user_id)
         session = None if live is None else live.records.session
-        if live is None or session is None or not session.voice or remembered(session).role != role:
+        if live is None or session is None or not session.voice or session.role != role:
             return await self.restore(session_id, user_id, role)
         waiting = Waiting("reconnect", GREET_RECONNECTED)
         if live.phase is Phase.DISCONNECTED:
@@ -213,7 +213,7 @@ class Voice:
         if "instructions" in wanted:
             changes["instructions"] = profile.words(self._clock.now(), wanted["instructions"])
         if "tools_enabled" in wanted:
-            role = remembered(live.records.session).role
+            role = live.records.session.role
             tools = self.maker.tools(wanted["tools_enabled"], role)
             changes["tools"] = profile.tools(tools, user)
         return changes

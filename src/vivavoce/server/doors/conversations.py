@@ -110,6 +110,7 @@ async def send(
     here: Here,
     user: User,
     role: AsRole,
+    rank: Rank,
     conversation_id: ConversationPath,
     body: s.SendMessageRequest,
 ) -> s.SendMessageResponse:
@@ -117,6 +118,7 @@ async def send(
 
     While a voice session of the conversation is live, it is said there.
     """
+    await here.library.check_led(str(conversation_id), user, rank)
     exchange = await here.voice.say(
         str(conversation_id), user, body.content, wait=body.wait_seconds, role=role
     )

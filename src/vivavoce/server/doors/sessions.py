@@ -226,11 +226,9 @@ async def restore(
 
 
 async def _check_resume(here: Services, user: str, rank: Role, session_id: str) -> None:
-    """Going on is no new session, but each time costs the provider one: it has its own limit. One
-    that is live is taken over by it."""
+    """Going on is no new session, but each time costs the provider one: it has its own limit."""
     session = (await here.library.summary(session_id, user)).session
-    if session.status is Status.ACTIVE:
-        check_steering(session, rank)
+    await here.library.check_led(session.conversation_id, user, rank)
     here.new_sessions.check(f"{user} resumed")
 
 

@@ -22,7 +22,7 @@ from vivavoce.wire.records.plans import (
     SessionLimits,
     Todo,
 )
-from vivavoce.wire.records.work import Approval, AuditLine, Json, Task
+from vivavoce.wire.records.work import Approval, AuditLine, Json, Role, Task
 from vivavoce.wire.values import Record, Value
 
 DEFAULT_USER = "local"
@@ -91,6 +91,12 @@ class VoiceSession(Record):
     counted: bool = True
     """Does it count as a new session? One that took over a live one does not."""
     metadata: Json = field(default_factory=dict)
+
+    @property
+    def role(self) -> Role:
+        """Of whoever asked for it."""
+        asked: Role = (self.metadata.get("options") or {}).get("role", "operator")
+        return asked
 
     def duration_ms(self, now: datetime) -> int:
         return max(0, round(((self.ended_at or now) - self.created_at).total_seconds() * 1000))
