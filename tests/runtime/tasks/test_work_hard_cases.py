@@ -272,9 +272,8 @@ CALL = ToolCall(
 class Person:
     def __init__(self, name: str, *, sideband_up: bool, role: str = "operator") -> None:
         self.posted: list[object] = []
-        kept = {"metadata": {"options": {"role": role}}, "voice": ""}
         self.records = SimpleNamespace(
-            session=SimpleNamespace(id=name, conversation_id="c1", user_id="ann", **kept)
+            session=SimpleNamespace(id=name, conversation_id="c1", user_id="ann", role=role)
         )
         self.vitals = SimpleNamespace(sideband_up=sideband_up)
         self.phase = "ready"
