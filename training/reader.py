@@ -1,10 +1,11 @@
 """Trains a reader: a small encoder that marks the wishes and slots in what people say.
 
-    python -m training.reader --base FOLDER --out agents/flux/reader
+    python -m training.reader --base FOLDER flux
 
-`FOLDER` has the weights that it starts from (`model.safetensors`, `tokenizer.json` of
-all-MiniLM-L6-v2). It needs what `training/requirements.txt` names, and on two cores about two
-minutes for each round through the lines. Why there is one: docs/adr/0046.
+reads the lines in `training/lines/flux` and writes `agents/flux/reader`. `FOLDER` has the weights
+that it starts from (`model.safetensors`, `tokenizer.json` of all-MiniLM-L6-v2). It needs what
+`training/requirements.txt` names, and on two cores about two minutes for each round through the
+lines. Why there is one: docs/adr/0046.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as functional
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
@@ -156,13 +157,14 @@ def joined(one: Line, two: Line, dice: random.Random) -> Line:
 
 def varied(known: Sequence[Line], dice: random.Random) -> list[Line]:
     """The lines of one round: some plain, some with things that nobody speaks of, some joined."""
-    things = [thing for line in known for thing in line.things]
+    things = [thing for line in known for thing in line.things] or [""]
     made: list[Line] = []
     for line in known:
         if dice.random() < 0.2:
             line = plain(line)
         if dice.random() < 0.35:
-            line = replace(line, things=(*line.things, *dice.sample(things, dice.randint(1, 3))))
+            more = filter(None, dice.choices(things, k=dice.randint(1, 3)))
+            line = replace(line, things=(*line.things, *more))
         made.append(line)
     free = [x for x in known if not x.told and not ALONE & {mark.label for mark in x.wishes}]
     for _ in range(len(known) * 3 // 10):
@@ -245,7 +247,12 @@ def batches(some: list[Encoded], dice: random.Random) -> list[list[Encoded]]:
 
 
 def train(
-    reader: Reader, encoder: Encoder, known: Sequence[Line], rounds: int, seed: int
+    reader: Reader,
+    encoder: Encoder,
+    known: Sequence[Line],
+    rounds: int,
+    seed: int,
+    pace: float = 1.0,
 ) -> Iterator[str]:
     """Round by round; tells how it went."""
     dice = random.Random(seed)  # noqa: S311  nothing here is secret
@@ -253,10 +260,10 @@ def train(
     heads = [*reader.kinds.parameters(), *reader.slots.parameters()]
     names = {id(one) for one in heads}
     body = [p for p in reader.parameters() if p.requires_grad and id(p) not in names]
-    groups = [{"params": body, "lr": 3e-4}, {"params": heads, "lr": 2e-3}]
+    groups = [{"params": body, "lr": 3e-4 * pace}, {"params": heads, "lr": 2e-3 * pace}]
     descent = torch.optim.AdamW(groups, weight_decay=0.01)
     steps = rounds * math.ceil(len(known) * 1.3 / BATCH)
-    pace = torch.optim.lr_scheduler.LambdaLR(
+    slower = torch.optim.lr_scheduler.LambdaLR(
         descent, lambda step: min(1, (step + 1) / 100) * max(0.0, 1 - step / steps)
     )
     begun = time.monotonic()
@@ -272,7 +279,7 @@ def train(
             loss.backward()
             nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
             descent.step()
-            pace.step()
+            slower.step()
             descent.zero_grad()
             lost += loss.item()
         told = f"round {number} of {rounds}: loss {lost / len(parts):.3f}"
@@ -316,21 +323,30 @@ def export(
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])  # type: ignore[union-attr]
-    options.add_argument("--lines", type=Path, default=Path(__file__).with_name("lines"))
+    options.add_argument("agent", help="whose lines, and whose reader")
     options.add_argument("--base", type=Path, required=True, help="weights to start from")
-    options.add_argument("--out", type=Path, required=True, help="the agent's folder for it")
+    options.add_argument("--lines", type=Path, help="instead of training/lines/AGENT")
+    options.add_argument("--out", type=Path, help="instead of agents/AGENT/reader")
     options.add_argument("--rounds", type=int, default=12)
     options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--weights", type=Path, help="go on from there if it exists, and keep it")
+    options.add_argument("--pace", type=float, default=1.0, help="less than 1: gentler steps")
     given = options.parse_args()
-    known = lines(given.lines)
+    here = Path(__file__).parent
+    known = lines(given.lines or here / "lines" / given.agent)
+    out = given.out or here.parent / "agents" / given.agent / "reader"
     kinds, slots = labels(known)
     print(f"{len(known)} lines; {', '.join(kinds)}; {', '.join(slots)}", flush=True)
     reader = pretrained(given.base, len(both(kinds)), len(both(slots)))
     encoder = Encoder(given.base, kinds, slots)
-    for told in train(reader, encoder, known, given.rounds, given.seed):
-        export(reader, given.base, given.out, kinds, slots)  # so that it can be tried by now
+    if given.weights is not None and given.weights.exists():
+        reader.load_state_dict(load_file(given.weights))
+    for told in train(reader, encoder, known, given.rounds, given.seed, given.pace):
+        if given.weights is not None:
+            save_file(reader.state_dict(), given.weights)
+        export(reader, given.base, out, kinds, slots)  # so that it can be tried by now
         print(told, flush=True)
-    print(f"written to {given.out}")
+    print(f"written to {out}")
 
 
 if __name__ == "__main__":

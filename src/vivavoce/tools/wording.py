@@ -46,7 +46,7 @@ def _read(words: dict[str, Any]) -> Wording:
 _FILE = json.loads(Path(__file__).with_name("wording.json").read_text(encoding="utf-8"))
 WORDING: Mapping[str, Wording] = {name: _read(words) for name, words in _FILE["measured"].items()}
 """Of the workbench's tools: small models were measured with these."""
-_WISHES: Mapping[str, Any] = yaml.load(
+WISHES: Mapping[str, Any] = yaml.load(
     Path(__file__).with_name("wishes.yaml").read_text(encoding="utf-8"), Loader
 )
 """What people wish for that the tools do: hints for brains that are led (`wire.hints`)."""
@@ -69,7 +69,7 @@ def worded(
             wants=wants,
             changes=words.changes,
         )(function)
-        if (hint := _WISHES.get(function.__name__)) is not None:
+        if (hint := WISHES.get(function.__name__)) is not None:
             # Also the mapping that the definition holds: it is this tool's own, made just now.
             cast("dict[str, Any]", made.definition.parameters)[KEY] = hint
         properties = made.definition.parameters["properties"]

@@ -22,7 +22,7 @@ from vivavoce.brain.dialogue.flows.carrying import (
 from vivavoce.tools import wording
 from vivavoce.wire.hints import Flow, Hint, Slot, Stage
 
-FLOWS = flows_in({name: Hint.model_validate(hint) for name, hint in wording._WISHES.items()})
+FLOWS = flows_in({name: Hint.model_validate(hint) for name, hint in wording.WISHES.items()})
 REFUSED = json.dumps({"success": False, "error": "You said no to that."})
 OUTPUTS = [
     REFUSED,
@@ -134,7 +134,7 @@ def test_a_flow_that_never_comes_to_an_end_is_ended() -> None:
 
 
 def test_a_flow_is_there_only_with_all_its_tools() -> None:
-    hints = {name: Hint.model_validate(hint) for name, hint in wording._WISHES.items()}
+    hints = {name: Hint.model_validate(hint) for name, hint in wording.WISHES.items()}
     del hints["edit_file"]
     assert "change_value" not in flows_in(hints)
     assert "find_text" in flows_in(hints)

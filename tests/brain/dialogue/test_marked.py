@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -63,6 +65,7 @@ def test_it_is_as_sure_as_of_the_stretch_that_is_least_certain() -> None:
     assert sure(made, LABELS, []) == 0
 
 
+ABLE = ("remind", "goal", "move", "delete", "done", "list")
 KINDS = {"what": "words", "when": "time", "by": "time", "task": "thing"}
 
 
@@ -81,7 +84,7 @@ def test_a_slot_is_made_of_its_pieces_without_what_was_taken_back() -> None:
     places = [(0, 5), (6, 9), (9, 10), (11, 13), (13, 14), (15, 19), (20, 22), (23, 29)]
     slots = [Span(0, 1, "what"), Span(5, 6, "what"), Span(6, 8, "when")]
     found = wishes(said, places, [Span(0, 8, "remind")], slots)
-    assert commands(said, found, [], KINDS) == (
+    assert commands(said, found, ABLE, [], KINDS) == (
         Begin("remind", {"what": "email Beth", "when": "on Friday"}, sure=True),
     )
 
@@ -111,7 +114,7 @@ def _place(said: str, words: str, start: int) -> tuple[int, int]:
 def test_several_wishes_know_their_own_stretch_of_what_was_said() -> None:
     said = "a is done, b at c"
     two = [wish(said, "done", "a is done", task="a"), wish(said, "remind", "b at c", what="b")]
-    assert commands(said, two, [], KINDS) == (
+    assert commands(said, two, ABLE, [], KINDS) == (
         Begin("done", {"task": "a"}, "a is done", sure=True),
         Begin("remind", {"what": "b"}, "b at c", sure=True),
     )
@@ -119,13 +122,15 @@ def test_several_wishes_know_their_own_stretch_of_what_was_said() -> None:
 
 def test_of_a_time_nothing_is_cut_off() -> None:
     said = "something at quarter to eight in the morning"
-    (made,) = commands(said, [wish(said, "remind", said, when="eight in the morning")], [], KINDS)
+    (made,) = commands(
+        said, [wish(said, "remind", said, when="eight in the morning")], ABLE, [], KINDS
+    )
     assert made == Begin("remind", {"when": "at quarter to eight in the morning"}, sure=True)
 
 
 def test_what_a_comma_parts_from_a_time_may_have_been_taken_back() -> None:
     said = "to Thursday at two, no, Friday at one"
-    (made,) = commands(said, [wish(said, "remind", said, when="Friday at one")], [], KINDS)
+    (made,) = commands(said, [wish(said, "remind", said, when="Friday at one")], ABLE, [], KINDS)
     assert made == Begin("remind", {"when": "Friday at one"}, sure=True)
 
 
@@ -135,7 +140,7 @@ def test_who_only_says_when_to_be_told_wishes_for_nothing_else() -> None:
         wish(said, "remind", "fetch Tom at half three", what="fetch Tom", when="at half three"),
         wish(said, "remind", "Give me a shout ten minutes before", when="ten minutes before"),
     ]
-    (made,) = commands(said, two, [], KINDS)
+    (made,) = commands(said, two, ABLE, [], KINDS)
     slots = {"what": "fetch Tom", "when": "ten minutes before at half three"}
     assert made == Begin("remind", slots, sure=True)
 
@@ -145,7 +150,7 @@ def test_a_stretch_that_only_asks_is_one_with_the_wish_beside_it(empty_first: bo
     said = "put that in. fetch Tom. remind me"
     empty = wish(said, "remind", "put that in" if empty_first else "remind me")
     named = wish(said, "remind", "fetch Tom", what="fetch Tom")
-    (made,) = commands(said, [empty, named] if empty_first else [named, empty], [], KINDS)
+    (made,) = commands(said, [empty, named] if empty_first else [named, empty], ABLE, [], KINDS)
     assert made == Begin("remind", {"what": "fetch Tom"}, sure=True)
 
 
@@ -156,7 +161,9 @@ def test_a_stretch_that_only_asks_is_one_with_the_wish_beside_it(empty_first: bo
 def test_an_answer_goes_to_the_slot_of_its_kind_that_can_be_answered(
     answers: list[str], name: str
 ) -> None:
-    (made,) = commands("at ten", [wish("at ten", "set", "at ten", when="at ten")], answers, KINDS)
+    (made,) = commands(
+        "at ten", [wish("at ten", "set", "at ten", when="at ten")], ABLE, answers, KINDS
+    )
     assert made == Fill({name: "at ten"}, sure=True)
 
 
@@ -166,4 +173,52 @@ def test_an_answer_can_be_marked_as_what_can_be_answered() -> None:
 
 
 def test_what_has_no_slots_is_plain() -> None:
-    assert commands("ta", [wish("ta", "thanks", "ta")], [], KINDS) == (Plain("thanks"),)
+    assert commands("ta", [wish("ta", "thanks", "ta")], ABLE, [], KINDS) == (Plain("thanks"),)
+
+
+def test_what_this_talk_cannot_do_is_said_to_be_so() -> None:
+    said = "look up the weather"
+    found = [wish(said, "search", said, what="the weather")]
+    assert commands(said, found, ABLE, [], KINDS) == (Plain("cannot"),)
+
+
+TOOLS = {"what": "words", "to": "words", "file": "file", "sum": "words"}
+
+
+def pieces(said: str, kind: str, **slots: Sequence[str]) -> Wish:
+    places = {name: tuple(_place(said, one, 0) for one in words) for name, words in slots.items()}
+    return Wish(kind, 0, len(said), places)
+
+
+def test_of_two_numbers_the_last_is_meant() -> None:
+    said = "put the limit up from twenty to forty five"
+    found = pieces(said, "change", what=["the limit"], to=["twenty", "forty five"])
+    (made,) = commands(said, [found], ["change"], [], TOOLS)
+    assert made == Begin("change", {"what": "the limit", "to": "forty five"}, sure=True)
+
+
+def test_pieces_with_a_small_word_between_them_are_one() -> None:
+    said = "read me the first line of it"
+    (made,) = commands(
+        said, [pieces(said, "read", file=["the first line", "it"])], ["read"], [], {}
+    )
+    assert isinstance(made, Begin)
+    assert made.slots == {"file": "the first line of it"}
+
+
+def test_a_wish_in_two_stretches_is_one() -> None:
+    said = "the port in the config. make it ninety"
+    first = wish(said, "change", "the port in the config", what="the port", file="the config")
+    two = [first, wish(said, "change", "make it ninety", to="ninety")]
+    (made,) = commands(said, two, ["change"], [], TOOLS)
+    assert isinstance(made, Begin)
+    assert made.slots == {"what": "the port", "file": "the config", "to": "ninety"}
+
+
+def test_a_question_about_a_sum_is_no_other_sum() -> None:
+    said = "twelve boxes of nine. what's that in dozens"
+    first = wish(said, "calculate", "twelve boxes of nine", sum="twelve boxes of nine")
+    two = [first, wish(said, "calculate", "what's that in dozens", sum="dozens")]
+    (made,) = commands(said, two, ["calculate"], [], TOOLS)
+    assert isinstance(made, Begin)
+    assert made.slots == {"sum": "twelve boxes of nine"}

@@ -19,7 +19,7 @@ from vivavoce.tools.builtin import evaluate
 from vivavoce.tools.workspace import Workspace, workspace_tools
 from vivavoce.wire.hints import Hint
 
-FLOWS = flows_in({name: Hint.model_validate(hint) for name, hint in wording._WISHES.items()})
+FLOWS = flows_in({name: Hint.model_validate(hint) for name, hint in wording.WISHES.items()})
 FILES = {
     "todo.md": "# Todo\n\n## Work\n- [ ] call the plumber\n- [ ] fix the printer\n\n"
     "## Home\n- [ ] order coffee\n",
@@ -630,3 +630,59 @@ def test_nothing_is_added_to_a_program_by_the_way(talk: Talk, folder: Folder) ->
         begin("note", what="the open amount, I have the bank on the line"),
     )
     assert folder.text("report.py") == "print('Open: 13')\n"
+
+
+def test_comments_are_told_and_code_is_not(talk: Talk, folder: Folder) -> None:
+    (folder.root / "web/app.js").write_text("// FIXME: rounds half pence\nlet z = fixme(2);\n")
+    told = talk.says("any fix me left in the web folder", begin("find", what="FIXME: rounds"))
+    assert "rounds half pence" in told
+    told = talk.says("where is z", begin("find", what="let z"))
+    assert "line 2" in told
+    assert "fixme(2)" not in told
+
+
+def test_a_function_that_gives_back_one_is_told_in_words(talk: Talk, folder: Folder) -> None:
+    code = "export function wrap(fn) {\n  return (...args) => {\n    fn(...args);\n  };\n}\n"
+    (folder.root / "web/app.js").write_text(code)
+    told = talk.says("what does wrap do", begin("function", what="wrap"))
+    assert "takes fn and returns a function" in told
+    assert "=>" not in told
+
+
+@pytest.mark.parametrize(
+    ("line", "said", "now"),
+    [
+        ("font-size: 14px;", "eighteen pixels", "font-size: 18px;"),
+        ("font-size: 14px;", "eighteen", "font-size: 18px;"),
+        ("font-size: 80%;", "ninety percent", "font-size: 90%;"),
+    ],
+)
+def test_a_unit_stays_where_it_stands(
+    talk: Talk, folder: Folder, line: str, said: str, now: str
+) -> None:
+    (folder.root / "theme.css").write_text(f"body {{\n  {line}\n}}\n")
+    words = {"what": "the font size", "to": said, "file": "theme dot css"}
+    talk.says(f"make the font size in theme dot css {said}", begin("change", **words))
+    assert now in folder.text("theme.css")
+
+
+def test_an_underscore_that_is_said_is_one(talk: Talk, folder: Folder) -> None:
+    said = "call scale resize underscore it everywhere"
+    talk.says(said, begin("rename", what="scale", to="resize underscore it"))
+    assert "def resize_it(" in folder.text("src/a.py")
+
+
+def test_the_command_for_the_tests_is_run_as_it_is_written(talk: Talk, folder: Folder) -> None:
+    command = "python3 -m unittest discover -s tests -t ."
+    (folder.root / "README.md").write_text(f"# X\n\nTests: `{command}`\n")
+    talk.says("run the tests", begin("test"))
+    assert folder.commands == [command]
+    (folder.root / "README.md").write_text("# X\n\nRun pytest tests.\n")
+    talk.says("once more", begin("test"))
+    assert folder.commands[-1] == "pytest tests"
+
+
+@pytest.mark.parametrize("said", ["the to-do file", "the to do list", "my todo"])
+def test_a_to_do_file_is_found_however_it_is_said(talk: Talk, folder: Folder, said: str) -> None:
+    talk.says(f"add stamps to {said}", begin("note", what="stamps", file=said))
+    assert "stamps" in folder.text("todo.md")

@@ -37,7 +37,7 @@ async def commands(
 ) -> tuple[Command, ...]:
     read = await reader.read(said, told, things, WISHES)
     assert read.sure > 0.5
-    return marked.commands(said, read.wishes, WISHES["set"], KINDS)
+    return marked.commands(said, read.wishes, WISHES, WISHES["set"], KINDS)
 
 
 def test_it_knows_the_wishes_of_its_agent_and_no_others(reader: Reader) -> None:

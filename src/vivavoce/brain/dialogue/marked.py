@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
+from vivavoce.language.en.numbers import number, numbers_in
 from vivavoce.wire.values import Value
 
 Scores = npt.NDArray[np.float32]
@@ -26,6 +27,7 @@ SET = "set"
 PLAIN = ("yes", "no", "undo", "drop", "thanks", "cannot", "chat", "unclear")
 _NEVER = np.float32(-1e9)
 _EDGES = " ,.;:!?…-–—"
+_SMALL = re.compile(r"\s+(?:of|in|for|from|on|at|with|and|the|a|an)?\s*")
 _PARTED = re.compile(r"[,.;:!?…–—]")
 
 
@@ -125,9 +127,14 @@ def wishes(
 
 
 def commands(
-    said: str, found: Sequence[Wish], answers: Sequence[str], kinds: Mapping[str, str]
+    said: str,
+    found: Sequence[Wish],
+    able: Collection[str],
+    answers: Sequence[str],
+    kinds: Mapping[str, str],
 ) -> tuple[Command, ...]:
-    """What was marked, as the manager takes it. An answer may be marked as what it is elsewhere
+    """What was marked, as the manager takes it. A reader may know wishes that this talk has not:
+    `able` are those that can be wished for here. An answer may be marked as what it is elsewhere
     (the time of a reminder, where that of a goal was asked for): `answers` are the slots that can
     be answered now, `kinds` says what each slot is."""
     made: list[Command] = []
@@ -139,7 +146,9 @@ def commands(
             made.append(Fill(named, sure=bool(named)))
         elif wish.kind in PLAIN:
             made.append(Plain(wish.kind))  # type: ignore[arg-type]
-        elif (whole := _gone_on_with(wish.kind, slots, made, kinds)) is not None:
+        elif wish.kind not in able:
+            made.append(Plain("cannot"))
+        elif (whole := _gone_on_with(wish.kind, slots, text, made, kinds)) is not None:
             made[-1] = replace(whole, said=f"{whole.said} {text}")
         else:
             made.append(Begin(wish.kind, slots, text, sure=bool(slots)))
@@ -153,7 +162,30 @@ def _words(said: str, wish: Wish, name: str, kinds: Mapping[str, str]) -> str:
     pieces = wish.slots[name]
     if kinds.get(name) == "time":
         pieces = tuple(dict.fromkeys(_whole(said, wish, *piece) for piece in pieces))
+    elif len(pieces) > 1 and all(_is_number(said[start:end]) for start, end in pieces):
+        pieces = pieces[-1:]  # "from twenty to forty"
+    else:
+        pieces = _run_on(said, pieces)
     return " ".join(said[start:end].strip(_EDGES) for start, end in pieces)
+
+
+def _is_number(words: str) -> bool:
+    try:
+        number(words.strip(_EDGES))
+    except ValueError:
+        return False
+    return True
+
+
+def _run_on(said: str, pieces: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Pieces with nothing but a small word between them are one: "the first line", "of", "it"."""
+    made = [pieces[0]]
+    for start, end in pieces[1:]:
+        if _SMALL.fullmatch(said[made[-1][1] : start]):
+            made[-1] = (made[-1][0], end)
+        else:
+            made.append((start, end))
+    return tuple(made)
 
 
 def _whole(said: str, wish: Wish, start: int, end: int) -> tuple[int, int]:
@@ -169,21 +201,32 @@ def _whole(said: str, wish: Wish, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
+_BACK = re.compile(r"\b(?:that|it|those|them|this)\b", re.IGNORECASE)
+
+
 def _gone_on_with(
-    kind: str, slots: dict[str, str], made: Sequence[Command], kinds: Mapping[str, str]
+    kind: str, slots: dict[str, str], text: str, made: Sequence[Command], kinds: Mapping[str, str]
 ) -> Begin | None:
-    """One with the wish before, where one of them says nothing but that it is wanted ("remind me
-    when it starts"), or this how long before or after it ("give me a shout ten minutes before")."""
+    """One with the wish before, where it says what that left open ("remind me when it starts",
+    "the port there, make it eighty"), or how long before or after it ("give me a shout ten minutes
+    before")."""
     before = made[-1] if made else None
     if not isinstance(before, Begin) or before.wish != kind:
         return None
-    if not slots or not before.slots:
-        return replace(before, slots=slots or before.slots, sure=bool(slots or before.slots))
+    if not set(slots) & set(before.slots):
+        both = {**before.slots, **slots}
+        return replace(before, slots=both, sure=bool(both))
+    if _BACK.search(text) and all(_figures(before, n) and not numbers_in(slots[n]) for n in slots):
+        return before  # "twelve boxes of nine. What's that in dozens?"
     timed = next((name for name in before.slots if kinds.get(name) == "time"), None)
     named = any(kinds.get(name) == "words" for name in before.slots)
     if timed is None or not named or set(slots) != {timed} or not times.leans(slots[timed]):
         return None
     return replace(before, slots={**before.slots, timed: f"{slots[timed]} {before.slots[timed]}"})
+
+
+def _figures(wish: Begin, name: str) -> bool:
+    return bool(numbers_in(wish.slots.get(name, "")))
 
 
 def answering(answers: Sequence[str], kinds: Mapping[str, str]) -> list[str]:

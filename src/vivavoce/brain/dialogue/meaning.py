@@ -639,7 +639,8 @@ class Utterance:
         """Without other words for what is known, where nobody says that they meant something else:
         what was asked for is what was answered."""
         assert self.asked is not None
-        if answers.corrects(self.said) or utterances.means_other(self.said):
+        marked = command.sure and isinstance(hint, Flow)
+        if marked or answers.corrects(self.said) or utterances.means_other(self.said):
             return command
         known = {
             s.name or n

@@ -264,7 +264,7 @@ class Leading:
         read = await reader.read(said, seen.told, things, slots)
         if read.sure < _SURE:
             return ()
-        return marked.commands(said, read.wishes, seen.answers, kinds)
+        return marked.commands(said, read.wishes, seen.wishes, seen.answers, kinds)
 
     async def _translated(
         self, live: str, seen: View, world: World, said: str

@@ -1088,8 +1088,11 @@ def _exactly(said: str, there: Sequence[str]) -> list[str]:
     return []
 
 
+_TODO = re.compile(r"\bto[- ]do\b", re.IGNORECASE)
+
+
 def _spoken(said: str) -> list[str]:
-    words = [w for w in pieces(said) if w not in _SMALL]
+    words = [w for w in pieces(_TODO.sub("todo", said)) if w not in _SMALL]
     if len(words) > 1:
         words = [w for w in words if w not in _FILE_WORDS] or words
     return words

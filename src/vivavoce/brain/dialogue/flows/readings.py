@@ -133,7 +133,7 @@ def runner(output: str, known: Known) -> Mapping[str, Any] | None:
     for match in there:
         name = PurePosixPath(match.path).name.lower()
         if name.startswith(("readme", "contributing")) and (said := _DOCUMENTED.search(match.text)):
-            plain = re.sub(r"^\s*[`$>]*\s*", "", said[1]).strip(" .,:")
+            plain = re.sub(r"^\s*[`$>]*\s*|(?<=\w)[.,:]+\s*$", "", said[1]).strip()
             return {"command": plain}
     if any(n == "makefile" and re.match(r"test:", m.text) for n, m in by_name.items()):
         return {"command": "make test"}

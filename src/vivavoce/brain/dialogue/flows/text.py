@@ -87,6 +87,9 @@ def places(output: str, known: Known) -> Mapping[str, Any] | None:
     beside = f" outside the {left_out(said, whole=True)}" if out else ""
     if number == 1:
         told = f"In one place{beside}: {where(there)}{_quoted(there[0])}."
+    elif number <= FEW and all(map(_quoted, there)):
+        each = [f"{where([m])}{_quoted(m)}" for m in there]
+        told = f"In {number} places{beside}. {' '.join(sentence(one) for one in each)}"
     else:
         told = f"In {least}{number} places{beside}: {where(there)}."
     return {"told": told, "count": number, **_spots(there)}
@@ -129,7 +132,11 @@ def _spots(there: Sequence[Match]) -> dict[str, Any]:
 def _quoted(match: Match) -> str:
     """What the line says, where it is words and no code."""
     line = prose(match.text)
-    return f": {clipped(line)}" if is_prose(match.path) and len(line.split()) > 2 else ""
+    words = is_prose(match.path) or _COMMENT.match(match.text)
+    return f": {clipped(line)}" if words and len(line.split()) > 2 else ""
+
+
+_COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|--|;|<!--|%)\s")
 
 
 def _defines(line: str, name: str) -> bool:
@@ -209,6 +216,7 @@ def definition(output: str, known: Known) -> Mapping[str, Any] | None:
 
 
 _RETURN = re.compile(r"^\s*return\b\s*(.*?);?\s*$")
+_MAKES_ONE = re.compile(r"=>|^(?:async )?(?:function|lambda)\b|^func\(")
 _SIGNATURE = re.compile(r"\((?P<given>[^)]*)\)?(?:\s*->\s*(?P<gives>[^:{]+))?")
 _ASKS_RETURN = re.compile(r"\b(?:returns?|gives? back|comes? back|hands? back|result)\b", re.I)
 _ASKS_GIVEN = re.compile(
@@ -240,6 +248,7 @@ def function(output: str, known: Known) -> Mapping[str, Any] | None:
     given = [one for one in given if one and one not in ("self", "cls")]
     takes = f"takes {joined(given)}" if given else "takes nothing"
     back = list(dict.fromkeys(m[1] for line in body if (m := _RETURN.match(line)) and m[1]))
+    back = list(dict.fromkeys("a function" if _MAKES_ONE.search(one) else one for one in back))
     gives = f"returns {joined([clipped(one, 90) for one in back[:FEW]], 'or')}" if back else ""
     doc = next((m[1] for line in body[:2] if (m := _DOCUMENTS.match(line))), "")
     if _ASKS_RETURN.search(said):
@@ -802,6 +811,8 @@ def understood(old: str, said: str) -> str:
     if _NUMBER.fullmatch(plain) and not _NUMBER.fullmatch(said):
         figures = numbers_in(said)
         return f"{figures[0]}" if len(figures) == 1 and not _unclear(said) else ""
+    if (measured := _MEASURED.fullmatch(plain)) and (many := _so_many(said, measured["unit"])):
+        return _like(old, f"{many}{measured['unit']}")
     if (version := _VERSION.fullmatch(plain)) and not version["before"].strip("v"):
         if not re.fullmatch(r"v?\d+(?:\.\d+)*(?:[-+.]\w+)?", said):
             return ""
@@ -809,6 +820,19 @@ def understood(old: str, said: str) -> str:
     if date := _day_of(plain, said):
         return _like(old, date)
     return "" if _unclear(said) or not said else _like(old, said)
+
+
+_MEASURED = re.compile(r"-?\d[\d_]*(?:\.\d+)?(?P<unit> ?[a-zA-Z%]{1,4})")
+
+
+def _so_many(said: str, unit: str) -> str:
+    """A number of the same unit, or of none: "eighteen pixels" where it says 14px."""
+    words = [word for word in re.findall(r"[^\W\d_]+|%", said.lower()) if not found([word])]
+    named = [word for word in words if word not in ("and", "a", "to", "at", "about")]
+    same = {"percent": "%", "per": "%"}
+    fits = all(same.get(word, word)[0] == unit.strip().lower()[0] for word in named)
+    figures = numbers_in(said)
+    return f"{figures[0]}" if fits and len(figures) == 1 and not _unclear(said) else ""
 
 
 _DATE = re.compile(
@@ -935,11 +959,14 @@ _BEHIND = re.compile(
 """What may follow a name that was said."""
 
 
+_UNDERSCORE = re.compile(r"\s*\bunderscore\b\s*", re.IGNORECASE)
+
+
 def spots(output: str, known: Known) -> Mapping[str, Any] | None:
     """Where a name stands, exactly as it is written; or that it is not a simple matter."""
     there = matches_in(output)
     name = bare(str(known.get("whole_name") or known.get("what") or ""))
-    to = bare(_BEHIND.split(str(known.get("to") or ""))[0])
+    to = bare(_BEHIND.split(_UNDERSCORE.sub("_", str(known.get("to") or "")))[0])
     parts = "[_-]?".join(map(re.escape, pieces(name)))
     forms = Counter(
         one for m in there.there for one in re.findall(rf"(?<!\w){parts}(?!\w)", m.text, re.I)
