@@ -162,8 +162,9 @@ def notices() -> str:
             "",
             "## Models",
             "",
-            "Downloaded on first use, not part of the package. `agents/flux/reader`, which is part "
-            "of it, was trained here from all-MiniLM-L6-v2 (Apache-2.0).",
+            "Downloaded on first use, not part of the package. `agents/flux/reader` and "
+            "`agents/workbench/reader`, which are part of it, were trained here from "
+            "all-MiniLM-L6-v2 (Apache-2.0).",
             "",
             "| model | what it is | licence |",
             "|---|---|---|",
