@@ -1,4 +1,4 @@
-"""The reader that ships with Flux, as it is: its weights, its labels, its words."""
+"""The readers that ship, as they are: their weights, their labels, their words."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 
 from vivavoce.brain.dialogue import marked
-from vivavoce.brain.dialogue.commands import Begin, Command, Fill
+from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
+from vivavoce.brain.dialogue.flows.carrying import flows_in
 from vivavoce.brain.llama.reader import Reader
 from vivavoce.runtime.agents.agent import readers
+from vivavoce.tools import wording
+from vivavoce.wire.hints import Hint
 
-FLUX = Path(__file__).parents[3] / "agents" / "flux" / "reader"
+AGENTS = Path(__file__).parents[3] / "agents"
+FLUX, WORKBENCH = AGENTS / "flux" / "reader", AGENTS / "workbench" / "reader"
 WISHES = {
     "remind": ["what", "when", "place", "event"],
     "goal": ["what", "by"],
@@ -72,4 +76,40 @@ async def test_it_reads_whatever_is_said(reader: Reader, said: str) -> None:
 
 
 def test_the_readers_of_all_agents_are_found() -> None:
-    assert FLUX in readers()
+    assert {FLUX, WORKBENCH} <= set(readers())
+
+
+# --- The workbench's ---------------------------------------------------------------------
+
+FLOWS = flows_in({name: Hint.model_validate(hint) for name, hint in wording.WISHES.items()})
+ABLE = {
+    flow.wish: [slot.name or name for name, slot in flow.slots.items()]
+    for flow in FLOWS.values()
+    if flow.wish
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "told", "meant"),
+    [
+        (
+            "what's the batch size in the trainer yaml",
+            "",
+            [Begin("value", {"what": "the batch size", "where": "the trainer yaml"}, sure=True)],
+        ),
+        ("run the tests for me please", "", [Begin("test", {})]),
+        ("how do you feel about semicolons", "", [Plain("chat")]),
+        ("please phone Hanna and tell her I'm late", "", [Plain("cannot")]),
+        (
+            "the one in the docs folder",
+            "Which file should I read?",
+            [Fill({"file": "the one in the docs folder"}, sure=True)],
+        ),
+    ],
+)
+async def test_the_workbench_has_one_too(said: str, told: str, meant: Sequence[Command]) -> None:
+    reader = Reader(WORKBENCH)
+    assert reader.knows({*ABLE, "answer"} - {"take back"})
+    read = await reader.read(said, told, (), {**ABLE, "set": ["file"]})
+    kinds = {"what": "words", "where": "file", "file": "file"}
+    assert list(marked.commands(said, read.wishes, ABLE, ["file"], kinds)) == meant
