@@ -194,7 +194,7 @@ async def test_sessions_are_limited_across_processes(url: str) -> None:
         reads.BY_ID,
         reads.SAID_LATELY,
         reads.SAID_ABOUT_THEN,
-        reads.SESSION_IDS,
+        reads.SESSIONS_IN,
         limits.STORED,
         limits.CONVERSATIONS,
         limits.WAITING,

@@ -219,8 +219,8 @@ class Store(AgendaStore, Protocol):
         conversation, of which the rest is not read. There may be more than were asked for."""
         ...
 
-    async def sessions_of(self, conversation_id: str, *, user_id: str) -> list[str]:
-        """The ids of its last sessions."""
+    async def sessions_of(self, conversation_id: str, *, user_id: str) -> list[VoiceSession]:
+        """Its last sessions, the newest first."""
         ...
 
     async def tool_call(self, call_id: str, *, user_id: str) -> ToolCall | None: ...

@@ -385,8 +385,8 @@ SAID_ABOUT_THEN = _OF_CONVERSATION.where(
     ),
     messages.c.content.in_(_texts),
 )
-SESSION_IDS = (
-    select(voice_sessions.c.id)
+SESSIONS_IN = (
+    select(voice_sessions)
     .where(
         voice_sessions.c.conversation_id == bindparam("conversation_id"),
         voice_sessions.c.user_id == bindparam("user_id"),
@@ -529,9 +529,9 @@ class TalkReads(Reads):
                 found[entry.id] = entry
         return sorted(found.values(), key=lambda e: (e.ordinal, e.created_at, e.id))
 
-    async def sessions_of(self, conversation_id: str, *, user_id: str) -> list[str]:
+    async def sessions_of(self, conversation_id: str, *, user_id: str) -> list[VoiceSession]:
         of = {"conversation_id": conversation_id, "user_id": user_id}
-        return await self._read.all(lambda row: str(row.id), SESSION_IDS, **of)
+        return await self._read.all(SESSIONS.record, SESSIONS_IN, **of)
 
     async def messages_before(
         self,

@@ -222,3 +222,12 @@ def test_a_question_about_a_sum_is_no_other_sum() -> None:
     (made,) = commands(said, two, ["calculate"], [], TOOLS)
     assert isinstance(made, Begin)
     assert made.slots == {"sum": "twelve boxes of nine"}
+
+
+def test_what_only_points_back_in_passing_is_wished_for_too() -> None:
+    said = "delete the 5k run and delete that book club thing"
+    two = [
+        wish(said, "delete", "delete the 5k run", task="the 5k run"),
+        wish(said, "delete", "delete that book club thing", task="that book club thing"),
+    ]
+    assert len(commands(said, two, ABLE, [], KINDS)) == 2

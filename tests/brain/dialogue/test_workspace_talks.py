@@ -45,6 +45,8 @@ class Folder:
     def __call__(self, tool: str, given: Mapping[str, Any]) -> str:
         if tool == "calculate":
             return evaluate(given["expression"])
+        if tool == "task":
+            return "Task started: task_1 with agent 'coder'."
         if tool == "bash":
             self.commands.append(given["command"])
             return "Succeeded (exit code 0).\nIt printed nothing."
@@ -518,7 +520,7 @@ def test_work_that_is_handed_over_is_handed_over_as_a_whole(talk: Talk) -> None:
     said = "farm this out, translate every page of the handbook, and keep the pictures"
     talk.backend = lambda tool, given: "Task started: t1 with agent 'coder'"
     talk.says(said, begin("delegate", what="translate"), begin("change", what="the pictures"))
-    assert talk.calls == [("task", {"instruction": said})]
+    assert talk.calls == [("task", {"instruction": said.rstrip(".")})]
 
 
 def test_the_last_of_anything_is_told(talk: Talk) -> None:
@@ -647,6 +649,9 @@ def test_a_function_that_gives_back_one_is_told_in_words(talk: Talk, folder: Fol
     told = talk.says("what does wrap do", begin("function", what="wrap"))
     assert "takes fn and returns a function" in told
     assert "=>" not in told
+    code = "export function total(items) {\n  return items.reduce((a, b) => a + b, 0);\n}\n"
+    (folder.root / "web/app.js").write_text(code)
+    assert "a function" not in talk.says("what does total do", begin("function", what="total"))
 
 
 @pytest.mark.parametrize(
@@ -655,6 +660,10 @@ def test_a_function_that_gives_back_one_is_told_in_words(talk: Talk, folder: Fol
         ("font-size: 14px;", "eighteen pixels", "font-size: 18px;"),
         ("font-size: 14px;", "eighteen", "font-size: 18px;"),
         ("font-size: 80%;", "ninety percent", "font-size: 90%;"),
+        ("font-size: 14px;", "2rem", "font-size: 2rem;"),
+        ("font-size: 14px;", "two inches", "font-size: 14px;"),
+        ("font-size: 14px;", "plus two", "font-size: 14px;"),
+        ("font-size: 500ms;", "five minutes", "font-size: 500ms;"),
     ],
 )
 def test_a_unit_stays_where_it_stands(
@@ -670,6 +679,9 @@ def test_an_underscore_that_is_said_is_one(talk: Talk, folder: Folder) -> None:
     said = "call scale resize underscore it everywhere"
     talk.says(said, begin("rename", what="scale", to="resize underscore it"))
     assert "def resize_it(" in folder.text("src/a.py")
+    said = "rename resize underscore it to fit"
+    talk.says(said, begin("rename", what="resize underscore it", to="fit"))
+    assert "def fit(" in folder.text("src/a.py")
 
 
 def test_the_command_for_the_tests_is_run_as_it_is_written(talk: Talk, folder: Folder) -> None:
@@ -686,3 +698,25 @@ def test_the_command_for_the_tests_is_run_as_it_is_written(talk: Talk, folder: F
 def test_a_to_do_file_is_found_however_it_is_said(talk: Talk, folder: Folder, said: str) -> None:
     talk.says(f"add stamps to {said}", begin("note", what="stamps", file=said))
     assert "stamps" in folder.text("todo.md")
+
+
+@pytest.mark.parametrize(
+    ("said", "done"),
+    [
+        ("Set beta to true in the features. Actually no, scrap that, leave it be.", False),
+        ("Set beta to true in the features, no wait, forget it.", False),
+        ("Set beta to true in the features, and don't touch anything else.", True),
+        ("Scrap that, set beta to true in the features.", True),
+    ],
+)
+def test_what_is_taken_back_in_the_same_breath_is_not_done(
+    talk: Talk, folder: Folder, said: str, done: bool
+) -> None:
+    talk.says(said, begin("change", what="beta", to="true", file="the features"))
+    assert ("true" in folder.text("features.json")) is done
+
+
+def test_work_is_handed_over_in_all_the_words_for_it(talk: Talk) -> None:
+    said = "The login page is slow. Have a look at why and fix it in the code."
+    talk.says(said, begin("delegate", what="The"))
+    assert talk.calls == [("task", {"instruction": said.rstrip(".")})]

@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -162,11 +163,17 @@ def _words(said: str, wish: Wish, name: str, kinds: Mapping[str, str]) -> str:
     pieces = wish.slots[name]
     if kinds.get(name) == "time":
         pieces = tuple(dict.fromkeys(_whole(said, wish, *piece) for piece in pieces))
-    elif len(pieces) > 1 and all(_is_number(said[start:end]) for start, end in pieces):
-        pieces = pieces[-1:]  # "from twenty to forty"
+    elif _from_to(said, pieces):
+        pieces = pieces[-1:]
     else:
         pieces = _run_on(said, pieces)
     return " ".join(said[start:end].strip(_EDGES) for start, end in pieces)
+
+
+def _from_to(said: str, pieces: Sequence[tuple[int, int]]) -> bool:
+    """ "From twenty to forty": what it was before was marked as well."""
+    between = [said[one[1] : two[0]].strip() for one, two in pairwise(pieces)]
+    return between == ["to"] and all(_is_number(said[start:end]) for start, end in pieces)
 
 
 def _is_number(words: str) -> bool:
@@ -201,7 +208,11 @@ def _whole(said: str, wish: Wish, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-_BACK = re.compile(r"\b(?:that|it|those|them|this)\b", re.IGNORECASE)
+_BACK = re.compile(
+    r"\b(?:what|how (?:much|many|long))(?:'s|’s| is| are| does| do| would| will)? "
+    r"(?:that|it|those|they|this)\b",
+    re.IGNORECASE,
+)
 
 
 def _gone_on_with(

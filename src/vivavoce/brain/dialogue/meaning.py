@@ -93,6 +93,8 @@ class Utterance:
     def meant(self, commands: Sequence[Command]) -> list[Command]:
         if self.beside or self.said != self.heard:
             commands = self._own(commands)
+        if any(self._taken_back(one) for one in commands):
+            commands = [c for c in commands if not self._taken_back(c)] or [Plain("drop")]
         if answers.wants_no_more(self.said):  # whatever the model hears in it
             return [Plain("no")]
         if any(isinstance(c, Begin | Fill) and c.sure for c in commands):
@@ -132,6 +134,23 @@ class Utterance:
         if wanted:
             return [c for c in acts if c != Plain("drop")] if self._asked_wish() is None else acts
         return acts or known
+
+    def _taken_back(self, command: Command) -> bool:
+        """ "Set it to debug. Actually, scrap that": all that was said of it comes before words that
+        take it back. Only of what changes something; a question that is not wanted does no harm."""
+        tool = self._tool(command.wish) if isinstance(command, Begin) else None
+        if tool is None or not isinstance(command, Begin) or not command.slots:
+            return False
+        flow = self.world.hints[tool]
+        back = utterances.taken_back_at(self.said)
+        if not isinstance(flow, Flow) or flow.does != "act" or back < 0:
+            return False
+        said = self.said.casefold()
+        ends = [said.rfind(words.casefold()) + len(words) for words in command.slots.values()]
+        return all(
+            len(words) <= end <= back
+            for words, end in zip(command.slots.values(), ends, strict=True)
+        )
 
     def _as_marked(self, commands: Sequence[Command]) -> list[Command]:
         """Of words that were marked nothing is made but what was marked, and answers where

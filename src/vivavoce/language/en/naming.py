@@ -65,8 +65,12 @@ def everywhere(text: str) -> bool:
     return not text.strip() or _ALL.fullmatch(text.strip()) is not None
 
 
+_UNDERSCORE = re.compile(r"(?<=\w)\s+underscore\s+(?=\w)", re.IGNORECASE)
+
+
 def pieces(text: str) -> list[str]:
     """Its words in small letters, names taken apart, spelled letters put together."""
+    text = _UNDERSCORE.sub("_", text)
     joined = _LETTERS.sub(lambda found: re.sub(r"[ .-]", "", found[0]), text)
     parts = (part for word in re.findall(r"[A-Za-z0-9]+", joined) for part in _taken_apart(word))
     return [part.lower() for part in parts]
@@ -104,7 +108,7 @@ def bare(text: str) -> str:
     """Without what only says that a name follows: "the function calc vat" is "calc vat"."""
     if quoted := _QUOTED.search(text):
         return quoted[1].strip()
-    words = text.strip().strip(_END + "'\"").split()
+    words = _UNDERSCORE.sub("_", text).strip().strip(_END + "'\"").split()
     words = words[_edge(words) :]
     return " ".join(words[: len(words) - _edge(words[::-1])]).strip(_END + "'\"") or text.strip()
 

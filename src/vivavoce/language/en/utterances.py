@@ -444,3 +444,20 @@ _PAST = re.compile(
 def is_past(words: str) -> bool:
     """It tells of what has been."""
     return _PAST.search(words) is not None
+
+
+_LEFT_ALONE = re.compile(
+    r"(?:[.,;!?…—-]|\b(?:no|actually|wait|oh|but|then)\b)\s*"
+    r"(?:(?:actually|no|oh|wait|hang on|sorry|on second thoughts?),?\s+)*"
+    r"(?:(?:scrap|scratch|forget|drop|skip|belay) (?:that|it|this|all that)|never ?mind|"
+    r"(?:just )?leave (?:it|that|them|everything)(?: (?:be|alone|as (?:it|they) (?:is|are)))?|"
+    r"(?:please )?(?:don't|do not)(?: (?:do|change|touch|bother)(?: (?:it|that|anything))?)?)"
+    r"(?=\s*(?:[.,;!?…—-]|$|and\b|just\b|please\b))",
+    re.IGNORECASE,
+)
+
+
+def taken_back_at(said: str) -> int:
+    """Where what was said before is taken back as a whole; -1 where it is not."""
+    found = [one.start() for one in _LEFT_ALONE.finditer(said)]
+    return found[-1] if found else -1

@@ -256,7 +256,7 @@ class Gatekeeper:
         if about.conversation_id is None:
             return of_conversation((), (), self._definition, described)
         return await facts_of(
-            self._store, about.conversation_id, about.user_id, self._definition, described, role
+            self._store, about.conversation_id, about.user_id, self._definition, role, described
         )
 
 

@@ -440,9 +440,8 @@ def of_conversation(
 ) -> Facts:
     """`entries` in their order; `tasks` are the user's; `described` are servers whose words about
     their tools nobody has agreed to. Not `whole`: there was more, and nobody knows what. `lesser`
-    are sessions in which nobody speaks for whoever asks now: their words come from outside."""
-    every = entries
-    entries = [one for one in every if one.kind is not Kind.USER or one.session_id not in lesser]
+    are sessions in which nobody speaks for whoever asks now: all of them is from outside."""
+    entries = [one for one in entries if one.session_id not in lesser]
     begun = _turn_began(entries)
     calls = {
         str(one.data.get("tool_call_id")): one.data.get("tool_arguments")
@@ -476,7 +475,7 @@ def of_conversation(
     before = [Read(Source("described", name)) for name in described]
     if not whole:
         before.append(Read(Source("earlier"), now=False))
-    if len(entries) < len(every):
+    if lesser:
         before.append(Read(Source("other key")))
     return Facts(
         Said(one.text for one in spoken),

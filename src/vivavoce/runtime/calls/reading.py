@@ -14,7 +14,7 @@ from vivavoce.runtime.calls.outside import (
     of_conversation,
 )
 from vivavoce.runtime.ports import Store
-from vivavoce.wire.records.talk import Entry, Kind
+from vivavoce.wire.records.talk import DEFAULT_USER, Entry, Kind
 from vivavoce.wire.records.work import Role, at_least
 
 
@@ -23,26 +23,27 @@ async def facts_of(
     conversation_id: str,
     user_id: str,
     known: Known,
+    role: Role,
     described: Sequence[str] = (),
-    role: Role = "user",
 ) -> Facts:
-    """`role`: of whoever asks. Several keys may be one user: what was said with a lesser one counts
-    as words from outside."""
+    """`role`: of whoever asks."""
     entries, whole = await recent(store, conversation_id, user_id)
     tasks = await store.tasks(user_id=user_id, limit=TASKS)
     if len(tasks) == TASKS and entries and tasks[-1].created_at >= entries[0].created_at:
         whole = False  # there were more in this time than we see
-    lesser = await _lesser(store, entries, user_id, role)
+    lesser = await lesser_sessions(store, conversation_id, user_id, role)
     return of_conversation(entries, tasks, known, described, whole=whole, lesser=lesser)
 
 
-async def _lesser(
-    store: Store, entries: Sequence[Entry], user_id: str, role: Role
+async def lesser_sessions(
+    store: Store, conversation_id: str, user_id: str, role: Role
 ) -> frozenset[str]:
-    """The sessions in which something was said with a lesser role than this."""
-    spoken = {one.session_id for one in entries if one.kind is Kind.USER and one.session_id}
-    every = [await store.session(one, user_id=user_id) for one in sorted(spoken)]
-    return frozenset(one.id for one in every if one is not None and not at_least(one.role, role))
+    """Those that were led with a lesser token: all tokens are one user. Whoever comes with a JWT
+    is a person, whatever role they had before."""
+    if user_id != DEFAULT_USER:
+        return frozenset()
+    every = await store.sessions_of(conversation_id, user_id=user_id)
+    return frozenset(one.id for one in every if not at_least(one.role, role))
 
 
 async def recent(store: Store, conversation_id: str, user_id: str) -> tuple[list[Entry], bool]:

@@ -20,13 +20,14 @@ from weakref import WeakValueDictionary
 from vivavoce.errors import Conflict, RateLimited, SessionNotFound, VivavoceError, found
 from vivavoce.runtime.ids import SessionIds
 from vivavoce.runtime.provider.known_models import Budget
-from vivavoce.runtime.sessions.options import began_at, remembered
+from vivavoce.runtime.sessions.options import began_at, check_steering, remembered
 from vivavoce.runtime.sessions.parts import Parts
 from vivavoce.runtime.sessions.records import ours
 from vivavoce.session.events import BudgetSpent, End
 from vivavoce.session.state import Phase
 from vivavoce.wire.records.plans import NEVER_BEGAN, SessionLimits
 from vivavoce.wire.records.talk import (
+    DEFAULT_USER,
     Change,
     Conversation,
     DropConversation,
@@ -36,6 +37,7 @@ from vivavoce.wire.records.talk import (
     VoiceSession,
     Within,
 )
+from vivavoce.wire.records.work import Role
 
 log = logging.getLogger(__name__)
 
@@ -71,6 +73,14 @@ class Admission:
                 found(await self._there(conversation), "Conversation", conversation.id)
             async with self._parts.registry.seat(conversation.id, conversation.user_id):
                 yield
+
+    async def check_led(self, conversation_id: str, user_id: str, role: Role) -> None:
+        """Raises `Forbidden` for a token that is lesser than one that this conversation was led
+        with: all tokens are one user, and what was said with one counts for the others."""
+        if user_id != DEFAULT_USER or role == "operator":
+            return
+        for session in await self._parts.store.sessions_of(conversation_id, user_id=user_id):
+            check_steering(session, role)
 
     async def _there(self, conversation: Conversation) -> Conversation | None:
         of = {"user_id": conversation.user_id}

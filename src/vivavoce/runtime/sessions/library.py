@@ -154,11 +154,11 @@ class Library:
     ) -> int:
         """How many of the client's entries are stored now; all of them, new or not. Of what is
         stored only that is read which may be the same. Raises `Forbidden` for who has a lesser
-        role than the session: what the user said in it decides what is asked."""
+        role than the session or its conversation: what was said in it decides what is asked."""
         session = await self._store.session(session_id, user_id=user_id)
         if session is None:
             raise _no_session(session_id)
-        check_steering(session, role)
+        await self.check_led(session, role)
         now = self._clock.now()
         added = unseen(copies, await self._alike(session, copies), session, now)
         if added:
@@ -172,7 +172,7 @@ class Library:
         of = (session.conversation_id, session.user_id)
         names = [copy.id for copy in copies if copy.id]
         # What a sideband heard has its id of the session and the provider's item.
-        heard_in = await self._store.sessions_of(of[0], user_id=of[1]) if names else []
+        heard_in = [one.id for one in await self._store.sessions_of(of[0], user_id=of[1])]
         keys = [_key(copy, of[0]) for copy in copies]
         ids = [*filter(None, keys), *names]
         ids += [entry_id(session_id, name) for session_id in heard_in for name in names]
@@ -192,6 +192,12 @@ class Library:
             return []
         title = conversation.title or next(filter(None, map(title_from, added)), None)
         return [PutConversation(replace(conversation, title=title, updated_at=self._clock.now()))]
+
+    async def check_led(self, session: VoiceSession, role: Role) -> None:
+        """Raises `Forbidden` for who has a lesser role than the session or its conversation."""
+        check_steering(session, role)
+        of = (session.conversation_id, session.user_id)
+        await self._voice.admission.check_led(*of, role)
 
     async def _of(self, session: VoiceSession) -> Conversation | None:
         return await self._store.conversation(session.conversation_id, user_id=session.user_id)
@@ -245,31 +251,20 @@ class Library:
         options: Options,
         *,
         conversation_id: str | None = None,
-        rank: Role = "operator",
     ) -> tuple[Opened, list[Entry]]:
         """A voice session: of a new conversation, or of one that goes on, with what was said
-        before it. Raises `Forbidden` as `check_led`."""
+        before it. Raises `Forbidden` for a lesser token than it was led with."""
         task_id = options.task_id
         if task_id is not None:
             found(await self._store.todo(task_id, user_id=user_id), "Task", task_id)
         if conversation_id is None:
             return await self._voice.create(user_id, options), []
-        await self.check_led(conversation_id, user_id, rank)
         opened = await self._voice.resume_conversation(conversation_id, user_id, options)
         # Read now: one that was live until a moment ago has written its last words.
         prior, _ = await self._store.messages_before(
             conversation_id, user_id=user_id, limit=PRIOR, said_only=True
         )
         return opened, prior
-
-    async def check_led(self, conversation_id: str, user_id: str, rank: Role) -> None:
-        """Raises `Forbidden` for who would go on with a conversation that was led with a higher
-        role: what they say would be taken for its user's."""
-        if rank == "operator":
-            return
-        for one in await self._store.sessions_of(conversation_id, user_id=user_id):
-            if (session := await self._store.session(one, user_id=user_id)) is not None:
-                check_steering(session, rank)
 
     async def end(self, session_id: str, user_id: str, role: Role = "operator") -> None:
         """Ends a session, once; what was said is kept. Raises `SessionNotFound`, or `Forbidden`
@@ -313,6 +308,7 @@ class Library:
             active = await self._active(conversation_id, user_id)
             for session in active:
                 check_steering(session, role)
+            await self._voice.admission.check_led(conversation_id, user_id, role)
             for session in active:
                 if not await self._voice.end_unopened(session.id, user_id):
                     await self._close(session)

@@ -41,8 +41,10 @@ class Options(Record):
 
     def again(self, *, role: Role, voice: str | None = None) -> Options:
         """For another session of the conversation: what this one was about is over, and who asks
-        for it now may have another role."""
-        return replace(self, voice=voice or self.voice, task_id=None, text=False, role=role)
+        for it now may have another role. What was asked for with a lesser one is not asked for
+        with this."""
+        again = Options(role=role) if not at_least(self.role, role) else replace(self, role=role)
+        return replace(again, voice=voice or self.voice, task_id=None, text=False)
 
 
 def remembered(session: VoiceSession) -> Options:

@@ -177,6 +177,7 @@ class Texting:
         async with self._admission.alone(conversation):
             if (live := self._talking(conversation.id)) is not None:
                 return live  # two messages at once
+            await self._admission.check_led(conversation.id, conversation.user_id, role)
             async with self._parts.registry.written_seat(conversation.user_id):
                 return await self._begin(conversation, role)
 

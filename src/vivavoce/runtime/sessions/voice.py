@@ -128,6 +128,8 @@ class Voice:
         tools, user, setup = await self.maker.wanted(before.user_id, options)
         conversation = replace(before, ended_at=None, updated_at=self._clock.now())
         async with self.admission.alone(before, new=new):
+            if not new:
+                await self.admission.check_led(before.id, before.user_id, options.role)
             record = self.maker.record(conversation, options, setup, user)
             admitted = self.admission.admitted(record, conversation, before=before, new=new)
             async with admitted as session:

@@ -28,7 +28,7 @@ from vivavoce.logs import fields
 from vivavoce.runtime.calls.approvals import Gatekeeper, Notifier, check_role
 from vivavoce.runtime.calls.outcomes import RunsTools, ToolRequest
 from vivavoce.runtime.calls.questions import Questions
-from vivavoce.runtime.calls.reading import facts_of
+from vivavoce.runtime.calls.reading import facts_of, lesser_sessions
 from vivavoce.runtime.ports import Clock, Journal, Store, ToolContext
 from vivavoce.runtime.tasks import records as write
 from vivavoce.runtime.tasks.ports import AgentCard, Backends, Carrier, Done, GaveUp, Work
@@ -113,12 +113,14 @@ class Delegating:
         if context.conversation_id is None:
             return ""
         whose = (context.conversation_id, context.user_id)
-        read = (await facts_of(self._store, *whose, lambda name: None)).read
+        read = (await facts_of(self._store, *whose, lambda name: None, context.role)).read
+        lesser = await lesser_sessions(self._store, *whose, context.role)
         every, _ = await self._store.messages_before(
             context.conversation_id, user_id=context.user_id, limit=LOOKED_BACK, said_only=True
         )
         kinds = (Kind.USER,) if read else (Kind.USER, Kind.ASSISTANT)
-        spoken = [entry for entry in every if entry.kind in kinds and entry.text.strip()]
+        own = (entry for entry in every if entry.session_id not in lesser)
+        spoken = [entry for entry in own if entry.kind in kinds and entry.text.strip()]
         return "\n".join(f"{entry.kind}: {entry.text[:300]}" for entry in spoken[-SAID:])
 
 

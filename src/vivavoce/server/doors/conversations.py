@@ -110,7 +110,6 @@ async def send(
     here: Here,
     user: User,
     role: AsRole,
-    rank: Rank,
     conversation_id: ConversationPath,
     body: s.SendMessageRequest,
 ) -> s.SendMessageResponse:
@@ -118,7 +117,6 @@ async def send(
 
     While a voice session of the conversation is live, it is said there.
     """
-    await here.library.check_led(str(conversation_id), user, rank)
     exchange = await here.voice.say(
         str(conversation_id), user, body.content, wait=body.wait_seconds, role=role
     )
@@ -143,7 +141,6 @@ async def create_session(
     here: Here,
     user: User,
     role: AsRole,
-    rank: Rank,
     body: s.CreateVoiceSessionRequest | None = None,
 ) -> s.VoiceSessionResponse:
     """Begin a voice session: of a new conversation, or of an old one, which then goes on.
@@ -161,7 +158,6 @@ async def create_session(
             context=client_context(body.context),
         ),
         conversation_id=str(body.conversation_id) if body.conversation_id else None,
-        rank=rank,
     )
     session = opened.session
     ticket = here.tickets.issue(session_id=session.id, user_id=session.user_id)

@@ -151,7 +151,10 @@ async def end_session(
 ) -> s.EndSessionResponse:
     """End a session; what was said is kept. Ending twice is ending once."""
     body = body or s.EndSessionRequest()
-    check_steering((await here.library.summary(session_id, user)).session, rank)
+    session = (await here.library.summary(session_id, user)).session
+    check_steering(session, rank)
+    if body.summary:  # the next session of the conversation begins with it
+        await here.library.check_led(session, rank)
     status = Status(body.status)
     how = End("error" if status is Status.ERROR else "user_ended", status)
     if not await here.voice.end(session_id, user, how):
@@ -227,8 +230,7 @@ async def restore(
 
 async def _check_resume(here: Services, user: str, rank: Role, session_id: str) -> None:
     """Going on is no new session, but each time costs the provider one: it has its own limit."""
-    session = (await here.library.summary(session_id, user)).session
-    await here.library.check_led(session.conversation_id, user, rank)
+    await here.library.check_led((await here.library.summary(session_id, user)).session, rank)
     here.new_sessions.check(f"{user} resumed")
 
 

@@ -15,6 +15,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from vivavoce.errors import ClientError, Conflict, NotFound, Slow, ToolNotFound, Unavailable
 from vivavoce.runtime.calls.outcomes import ToolRequest
 from vivavoce.runtime.ids import new_call_id
+from vivavoce.runtime.sessions.options import check_steering
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import tools as s
 from vivavoce.server.services import (
@@ -80,6 +81,7 @@ async def execute_tool(
     here: Here,
     user: User,
     role: AsRole,
+    rank: Rank,
     tool_name: ToolPath,
     session_id: MaybeSession,
     body: s.ExecuteToolRequest,
@@ -94,7 +96,7 @@ async def execute_tool(
             call_id=call_id,
             origin="http",
             timeout=timeout,
-            **await _asked_by(here, user, role, session_id, tool_name),
+            **await _asked_by(here, user, role, rank, session_id, tool_name),
         )
     )
     if isinstance(outcome.fault, ClientError | Slow | Unavailable):
@@ -108,7 +110,12 @@ async def execute_tool(
     responses=errors(404, 409, 415, 429, 503),
 )
 async def webhook(
-    here: Here, user: User, role: AsRole, session_id: TheSession, body: s.ToolCallWebhook
+    here: Here,
+    user: User,
+    role: AsRole,
+    rank: Rank,
+    session_id: TheSession,
+    body: s.ToolCallWebhook,
 ) -> s.WebhookResponse:
     """A function call that a client relays. It runs in the background, once: if the
     sideband has seen it too, that is the same call."""
@@ -117,7 +124,7 @@ async def webhook(
         arguments=body.arguments,
         call_id=body.call_id,
         origin="webhook",
-        **await _asked_by(here, user, role, session_id, body.name),
+        **await _asked_by(here, user, role, rank, session_id, body.name),
     )
     admitted = asyncio.get_running_loop().create_future()
     here.background.start(here.executor.run(request, admitted=admitted))
@@ -126,7 +133,7 @@ async def webhook(
 
 
 async def _asked_by(
-    here: Services, user: str, role: Role, session_id: str | None, tool: str
+    here: Services, user: str, role: Role, rank: Role, session_id: str | None, tool: str
 ) -> dict[str, Any]:
     """Allowed is what the session's model was offered; without a live session, what the agent
     has. Raises `Forbidden` for what the role may not use."""
@@ -136,6 +143,7 @@ async def _asked_by(
         session = (await here.library.summary(session_id, user)).session
         if session.status is not Status.ACTIVE:
             raise Conflict("The session is over.", session_id=session_id)
+        check_steering(session, rank)
         told["conversation_id"] = session.conversation_id
         if (live := here.voice.live(session_id, user)) is not None:
             told["allowed"] = live.allowed_tools

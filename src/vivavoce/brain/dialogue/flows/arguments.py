@@ -272,8 +272,12 @@ def _new_path(text: str, known: Known) -> tuple[str, ...]:
 
 
 def _instruction(text: str, known: Known) -> tuple[str, ...]:
-    said = (text or known["said"]).strip()
-    return (said,) if len(said) > 2 else ()
+    """The work in the user's words: all of them, where only a part was taken for it."""
+    said = str(known["said"]).strip()
+    part = text.strip()
+    most = 2 * len(part.split()) >= len(said.split())
+    work = part if part and most else said
+    return (work,) if len(work) > 2 else ()
 
 
 def _globs(text: str, known: Known) -> tuple[str, ...]:

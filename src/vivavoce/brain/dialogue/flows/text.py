@@ -89,7 +89,7 @@ def places(output: str, known: Known) -> Mapping[str, Any] | None:
         told = f"In one place{beside}: {where(there)}{_quoted(there[0])}."
     elif number <= FEW and all(map(_quoted, there)):
         each = [f"{where([m])}{_quoted(m)}" for m in there]
-        told = f"In {number} places{beside}. {' '.join(sentence(one) for one in each)}"
+        told = f"In {least}{number} places{beside}. {' '.join(sentence(one) for one in each)}"
     else:
         told = f"In {least}{number} places{beside}: {where(there)}."
     return {"told": told, "count": number, **_spots(there)}
@@ -136,7 +136,7 @@ def _quoted(match: Match) -> str:
     return f": {clipped(line)}" if words and len(line.split()) > 2 else ""
 
 
-_COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|--|;|<!--|%)\s")
+_COMMENT = re.compile(r"\s*(?:#|//+|/\*+|--|<!--)\s")
 
 
 def _defines(line: str, name: str) -> bool:
@@ -216,7 +216,7 @@ def definition(output: str, known: Known) -> Mapping[str, Any] | None:
 
 
 _RETURN = re.compile(r"^\s*return\b\s*(.*?);?\s*$")
-_MAKES_ONE = re.compile(r"=>|^(?:async )?(?:function|lambda)\b|^func\(")
+_MAKES_ONE = re.compile(r"^(?:async\s+)?(?:(?:\([^()]*\)|\w+)\s*=>|(?:function|lambda)\b)|^func\(")
 _SIGNATURE = re.compile(r"\((?P<given>[^)]*)\)?(?:\s*->\s*(?P<gives>[^:{]+))?")
 _ASKS_RETURN = re.compile(r"\b(?:returns?|gives? back|comes? back|hands? back|result)\b", re.I)
 _ASKS_GIVEN = re.compile(
@@ -479,12 +479,7 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
             return {"several": True, "file_path": best[0].match.path}
         first = best[0]
         text = first.match.text
-        priced = written_like(plain_value(first.value), said_apart(known)[0])
-        if priced and not _NUMBER.fullmatch(to):
-            to = priced
-        if seconds := in_seconds(str(known.get("to") or ""), first.name):
-            to = seconds
-        fitting = understood(first.value, to)
+        fitting = understood(first.value, _as_said(first, to, known))
         if not fitting:
             return {"ask": "to"}
         new = text[: first.start] + fitting + text[first.end :]
@@ -499,6 +494,18 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
     if old or _said_to_become(what, to, str(known["said"])):
         return _replaced(there, old or what, to)
     return None
+
+
+def _as_said(setting: Setting, to: str, known: Known) -> str:
+    """The new value in the form in which it can be understood: an amount as the old one is
+    written, a time in the setting's own unit, a measure with its unit."""
+    before, said = plain_value(setting.value), str(known.get("to") or "")
+    if _MEASURED.fullmatch(before):
+        return said or to
+    priced = written_like(before, said_apart(known)[0])
+    if priced and not _NUMBER.fullmatch(to):
+        to = priced
+    return (_NUMBER.fullmatch(before) and in_seconds(said, setting.name)) or to
 
 
 _INTO = r"(?:to|with|into|by|for|as|should be|is now|becomes?|is actually|ought to be|instead of)"
@@ -811,8 +818,9 @@ def understood(old: str, said: str) -> str:
     if _NUMBER.fullmatch(plain) and not _NUMBER.fullmatch(said):
         figures = numbers_in(said)
         return f"{figures[0]}" if len(figures) == 1 and not _unclear(said) else ""
-    if (measured := _MEASURED.fullmatch(plain)) and (many := _so_many(said, measured["unit"])):
-        return _like(old, f"{many}{measured['unit']}")
+    if measured := _MEASURED.fullmatch(plain):
+        many = _so_many(said, measured["unit"])
+        return _like(old, f"{many}{measured['unit']}") if many else _if_measured(old, said)
     if (version := _VERSION.fullmatch(plain)) and not version["before"].strip("v"):
         if not re.fullmatch(r"v?\d+(?:\.\d+)*(?:[-+.]\w+)?", said):
             return ""
@@ -822,17 +830,41 @@ def understood(old: str, said: str) -> str:
     return "" if _unclear(said) or not said else _like(old, said)
 
 
-_MEASURED = re.compile(r"-?\d[\d_]*(?:\.\d+)?(?P<unit> ?[a-zA-Z%]{1,4})")
+_UNITS = {
+    "px": "px pixel pixels",
+    "pt": "pt point points",
+    "em": "em",
+    "rem": "rem",
+    "%": "% percent",
+    "ms": "ms millisecond milliseconds",
+    "s": "s sec secs second seconds",
+    "m": "m min mins minute minutes",
+    "min": "m min mins minute minutes",
+    "h": "h hour hours",
+    "d": "d day days",
+    "kb": "kb kilobyte kilobytes",
+    "mb": "mb meg megs megabyte megabytes",
+    "gb": "gb gig gigs gigabyte gigabytes",
+}
+"""How what stands behind a number is said."""
+_MEASURED = re.compile(rf"-?\d[\d_]*(?:\.\d+)?(?P<unit> ?(?:{'|'.join(_UNITS)}))", re.IGNORECASE)
+
+
+def _if_measured(old: str, said: str) -> str:
+    """Another unit, where it is written with its number; else nobody knows what is meant."""
+    written = re.sub(r"(?<=\d)\s+(?=[a-z%])", "", said.strip(), flags=re.IGNORECASE)
+    return _like(old, written) if _MEASURED.fullmatch(written) else ""
 
 
 def _so_many(said: str, unit: str) -> str:
-    """A number of the same unit, or of none: "eighteen pixels" where it says 14px."""
-    words = [word for word in re.findall(r"[^\W\d_]+|%", said.lower()) if not found([word])]
-    named = [word for word in words if word not in ("and", "a", "to", "at", "about")]
-    same = {"percent": "%", "per": "%"}
-    fits = all(same.get(word, word)[0] == unit.strip().lower()[0] for word in named)
-    figures = numbers_in(said)
-    return f"{figures[0]}" if fits and len(figures) == 1 and not _unclear(said) else ""
+    """A number of the same unit, or of none: "eighteen pixels" where it says 14px. Empty where
+    anything else is said with it."""
+    words = re.findall(r"[^\W\d_]+|%|\d[\d.]*", said.lower())
+    there = [one for one in found(words) if not one.ordinal]
+    numbers = {at for one in there for at in range(one.start, one.end)}
+    rest = [word for at, word in enumerate(words) if at not in numbers]
+    named = _UNITS[unit.strip().lower()].split()
+    return f"{there[0].value:g}" if len(there) == 1 and set(rest) <= {*named, "to"} else ""
 
 
 _DATE = re.compile(
@@ -959,14 +991,11 @@ _BEHIND = re.compile(
 """What may follow a name that was said."""
 
 
-_UNDERSCORE = re.compile(r"\s*\bunderscore\b\s*", re.IGNORECASE)
-
-
 def spots(output: str, known: Known) -> Mapping[str, Any] | None:
     """Where a name stands, exactly as it is written; or that it is not a simple matter."""
     there = matches_in(output)
     name = bare(str(known.get("whole_name") or known.get("what") or ""))
-    to = bare(_BEHIND.split(_UNDERSCORE.sub("_", str(known.get("to") or "")))[0])
+    to = bare(_BEHIND.split(str(known.get("to") or ""))[0])
     parts = "[_-]?".join(map(re.escape, pieces(name)))
     forms = Counter(
         one for m in there.there for one in re.findall(rf"(?<!\w){parts}(?!\w)", m.text, re.I)
