@@ -70,6 +70,13 @@ async def test_an_answer_is_one_where_something_was_asked(reader: Reader) -> Non
     assert made == Fill({"when": said}, sure=True)
 
 
+async def test_what_cannot_be_is_not_marked(reader: Reader) -> None:
+    told, said = "Hello! What can I do for you?", "the dentist on Friday at nine"
+    read = await reader.read(said, told, (), WISHES, without=["set"])
+    assert "set" not in [one.kind for one in read.wishes]
+    assert read.wishes
+
+
 @pytest.mark.parametrize("said", ["", "?", "a" * 5000, "\u200b", "🙂 " * 300])
 async def test_it_reads_whatever_is_said(reader: Reader, said: str) -> None:
     await reader.read(said, said, [said], WISHES)

@@ -97,6 +97,11 @@ def sure(scores: Scores, labels: tuple[str, ...], stretches: Sequence[Span]) -> 
     return min((float(part.sum(axis=1).mean()) for part in own), default=0.0)
 
 
+def barred(labels: tuple[str, ...], without: Collection[str]) -> Scores:
+    """What to add to the scores of wishes, so that none is of these kinds."""
+    return np.array([_NEVER if one[2:] in without else 0 for one in labels], dtype=np.float32)
+
+
 def allowed(
     kinds: Sequence[Span], labels: tuple[str, ...], known: Mapping[str, Collection[str]], long: int
 ) -> Scores:

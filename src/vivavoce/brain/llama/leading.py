@@ -261,7 +261,10 @@ class Leading:
                     kinds[slot.name or name] = slot.kind
         slots = {**seen.wishes, marked.SET: marked.answering(seen.answers, kinds)}
         said = prompting.clean(said)
-        read = await reader.read(said, seen.told, things, slots)
+        # Who is greeted with a question has been asked for nothing yet.
+        new = not seen.answers
+        told, without = ("", (marked.SET,)) if new else (seen.told, ())
+        read = await reader.read(said, told, things, slots, without)
         if read.sure < _SURE:
             return ()
         return marked.commands(said, read.wishes, seen.wishes, seen.answers, kinds)

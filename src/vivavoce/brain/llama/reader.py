@@ -45,14 +45,24 @@ class Reader:
         return bool(wishes) and self._wishes.issuperset(wishes)
 
     async def read(
-        self, said: str, told: str, things: Sequence[str], wishes: Mapping[str, Collection[str]]
+        self,
+        said: str,
+        told: str,
+        things: Sequence[str],
+        wishes: Mapping[str, Collection[str]],
+        without: Collection[str] = (),
     ) -> Read:
         """`told`: what the assistant said last; `things`: what the user has, as they are shown;
-        `wishes`: which slots each has."""
-        return await asyncio.to_thread(self._read, said, told, things, wishes)
+        `wishes`: which slots each has; `without`: what nothing can be, just now."""
+        return await asyncio.to_thread(self._read, said, told, things, wishes, without)
 
     def _read(
-        self, said: str, told: str, things: Sequence[str], wishes: Mapping[str, Collection[str]]
+        self,
+        said: str,
+        told: str,
+        things: Sequence[str],
+        wishes: Mapping[str, Collection[str]],
+        without: Collection[str],
     ) -> Read:
         with self._lock:
             session, tokenizer = self._model()
@@ -66,6 +76,7 @@ class Reader:
             made = session.run(["kinds", "slots"], given)
         where = slice(len(before), len(before) + len(own))
         kinds, slots = (_likely(scores[0, where]) for scores in made)
+        kinds = _likely(kinds + marked.barred(self._kinds, without))
         stretches = marked.best(kinds, self._kinds)
         slots = slots + marked.allowed(stretches, self._slots, wishes, len(own))
         found = marked.wishes(said, places, stretches, marked.best(slots, self._slots))
