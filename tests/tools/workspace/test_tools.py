@@ -315,3 +315,16 @@ async def test_a_talk_takes_back_its_own_changes_and_nobody_elses(desk: Desk) ->
         await run("undo_change", {"path": "b.txt"}, ToolContext("bob"))
     await run("undo_change", {"path": "b.txt"}, here)
     assert not list(desk.root.iterdir())
+
+
+def test_what_is_done_is_told_in_words_and_not_in_patterns(tmp_path: Path) -> None:
+    tools = {tool.definition.name: tool for tool in workspace_tools(Workspace(tmp_path))}
+
+    def told(name: str, **given: str) -> str:
+        return tools[name].describe(given)
+
+    assert told("grep", pattern="parse header") == "Searching for parse header"
+    assert told("grep", pattern=r"\b\w*(?:port)\w*", path="src") == "Searching in src"
+    assert told("grep", pattern=r"\b\w*(?:port)\w*") == "Searching the files"
+    assert told("glob", pattern="**/*") == "Looking at what files there are"
+    assert told("glob", pattern="**/*.md") == "Looking for **/*.md"

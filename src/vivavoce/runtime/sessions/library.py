@@ -172,10 +172,10 @@ class Library:
         of = (session.conversation_id, session.user_id)
         names = [copy.id for copy in copies if copy.id]
         # What a sideband heard has its id of the session and the provider's item.
-        heard_in = [one.id for one in await self._store.sessions_of(of[0], user_id=of[1])]
+        sessions = await self._store.sessions_of(of[0], user_id=of[1]) if names else []
         keys = [_key(copy, of[0]) for copy in copies]
         ids = [*filter(None, keys), *names]
-        ids += [entry_id(session_id, name) for session_id in heard_in for name in names]
+        ids += [entry_id(one.id, name) for one in sessions for name in names]
         nameless = [copy for copy, key in zip(copies, keys, strict=True) if key is None]
         return await self._store.entries_like(
             of[0],

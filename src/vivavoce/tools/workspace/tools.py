@@ -7,6 +7,7 @@ is told of them is `wording.json`, since a small one chooses by those words.
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -44,7 +45,24 @@ _SIGNS = (
     (b"GIF87a", "image/gif"),
     (b"GIF89a", "image/gif"),
 )
+_PLAIN = re.compile(r"[\w ,:/@'#=-]+")
 _PROSE = frozenset({"", ".md", ".rst", ".txt", ".csv", ".html"})
+
+
+def _looking(given: Mapping[str, Any]) -> str:
+    pattern = str(given["pattern"])
+    return "Looking at what files there are" if pattern == "**/*" else f"Looking for {pattern}"
+
+
+def _searching(given: Mapping[str, Any]) -> str:
+    """What is looked for, where it is words: nobody reads a regular expression."""
+    pattern = str(given["pattern"])
+    within = f" in {given['path']}" if given.get("path") else ""
+    return (
+        f"Searching for {pattern}{within}"
+        if _PLAIN.fullmatch(pattern)
+        else f"Searching{within or ' the files'}"
+    )
 
 
 def file_content(workspace: Workspace, path: str, offset: int = 0, limit: int = 0) -> ToolOutput:
@@ -179,11 +197,11 @@ def workspace_tools(given: Workspace | Workspaces, *, ripgrep: str | None = None
     ) -> ToolOutput:
         return file_content(of(context), path, offset, limit)
 
-    @worded(lambda given: f"Looking for files {given['pattern']}")
+    @worded(_looking)
     def glob(pattern: GlobPattern, context: ToolContext, path: Folder = "") -> ToolOutput:
         return files_like(of(context), pattern, path)
 
-    @worded(lambda given: f"Searching for {given['pattern']}")
+    @worded(_searching)
     async def grep(
         pattern: GrepPattern,
         caller: ToolContext,
