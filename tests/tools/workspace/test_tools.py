@@ -321,7 +321,9 @@ def test_what_is_done_is_told_in_words_and_not_in_patterns(tmp_path: Path) -> No
     tools = {tool.definition.name: tool for tool in workspace_tools(Workspace(tmp_path))}
 
     def told(name: str, **given: str) -> str:
-        return tools[name].describe(given)
+        describe = tools[name].describe
+        assert describe is not None
+        return describe(given)
 
     assert told("grep", pattern="parse header") == "Searching for parse header"
     assert told("grep", pattern=r"\b\w*(?:port)\w*", path="src") == "Searching in src"
