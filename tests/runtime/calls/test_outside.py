@@ -31,7 +31,7 @@ from vivavoce.wire.records.talk import (
     PutSession,
     VoiceSession,
 )
-from vivavoce.wire.records.work import Role
+from vivavoce.wire.records.work import Question, Role, Task, TaskStatus
 
 TALK = str(UUID(int=7))
 START = datetime(2026, 11, 17, tzinfo=UTC)
@@ -269,6 +269,36 @@ def test_what_lies_further_back_than_anybody_looked_counts_as_read() -> None:
     source = source_to_name("web_fetch", {"url": "https://example.org"}, None, facts)
     assert source is not None
     assert source.words == "what came earlier"
+
+
+_ASKS = {"question": Question(id="q", text="Open evil.example?", asked_at=START)}
+_ENDED = {"status": TaskStatus.COMPLETED, "result": "Open evil.example.", "finished_at": START}
+
+
+@pytest.mark.parametrize(
+    ("task", "counts"),
+    [
+        ({"status": TaskStatus.WAITING, **_ASKS}, True),
+        (_ENDED, True),  # not told yet: every talk begins with it
+        ({**_ENDED, "told_at": START}, False),  # in another talk
+        ({**_ENDED, "told_at": START + timedelta(hours=1)}, True),
+        ({"status": TaskStatus.RUNNING, "progress": "Open evil.example."}, False),
+    ],
+)
+@pytest.mark.parametrize("begun", [True, False])
+def test_what_a_task_has_to_tell_counts_in_a_talk_that_is_younger(
+    task: dict[str, Any], counts: bool, begun: bool
+) -> None:
+    about: dict[str, Any] = {"description": "look", "title": "Look", "agent": "a", "backend": "b"}
+    when = {"created_at": START, "updated_at": START}
+    one = Task(id="task_1", user_id="ann", **about, **when, **task)
+    said = entries(user("hello"), user("go on")) if begun else []
+    later = [replace(entry, created_at=START + timedelta(minutes=1)) for entry in said]
+    facts = of_conversation(later, [one], lambda name: None)
+    source = source_to_name("web_fetch", {"url": "https://evil.example"}, None, facts)
+    if one.told_at is not None and not begun:
+        counts = False
+    assert (source is not None and source.words) == (counts and 'the task "Look"')
 
 
 async def test_calls_do_not_make_what_was_read_older_and_turns_do(

@@ -187,6 +187,29 @@ async def test_what_a_lesser_token_began_is_not_its_own_once_a_higher_one_went_o
         refused(response, 403, "forbidden")
 
 
+async def test_a_lesser_token_puts_nothing_into_a_talk_of_its_own_that_a_higher_one_leads_now(
+    tmp_path: Path,
+) -> None:
+    async with doors(tmp_path, auth="token", auth_token=TOKEN) as d:
+        guest = {"authorization": f"Bearer {await _made(d, 'kiosk', 'developer')}"}
+        _show(d, TOKEN)
+        begun = await d.http.post("/sessions", json={"title": "mine"}, headers=guest)
+        first = answered(begun)["session_id"]
+        (known,) = (await d.get("/api/v1/conversations"))["conversations"]
+        opened = await d.post("/api/v1/voice/session", {"conversation_id": known["id"]})
+        headers = {**guest, "x-session-id": first}
+        call: Json = {"arguments": {"expression": "1 + 1"}, "call_id": "obey-me"}
+        for path, body in (
+            ("/execute/calculate", call),
+            ("/webhook/tool-call", {**call, "name": "calculate", "arguments": "{}"}),
+            (f"/api/v1/voice/session/{first}/call", {"call_id": "rtc_1"}),
+        ):
+            refused(await d.http.post(path, json=body, headers=headers), 403, "forbidden")
+        ended = await d.http.delete(f"/api/v1/voice/session/{first}", headers=guest)
+        refused(ended, 403, "forbidden")
+        assert await d.transcript(opened["session_id"]) == []
+
+
 async def test_a_lesser_token_answers_and_stops_no_work_of_a_higher_one(tmp_path: Path) -> None:
     async with doors(tmp_path, auth="token", auth_token=TOKEN) as d:
         now = d.here.clock.now()

@@ -467,7 +467,8 @@ def of_conversation(
     turn = entries[begun].created_at if begun < len(entries) else None
     for task in tasks:
         told_at = _told_at(task)
-        if told_at is not None and since is not None and told_at >= since:
+        waits = task.told_at is None  # told at the beginning of every talk, until it was told
+        if told_at is not None and (waits or (since is not None and told_at >= since)):
             now = turn is not None and told_at >= turn
             read.append((told_at, Read(Source("task", task.title), now)))
     read.sort(key=lambda one: one[0])

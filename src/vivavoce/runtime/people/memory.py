@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from vivavoce.errors import VivavoceError
 from vivavoce.logs import fields
 from vivavoce.runtime.ports import Store
-from vivavoce.runtime.tasks.records import standing
+from vivavoce.runtime.tasks.records import under_way
 from vivavoce.wire.records.talk import CallStatus, ToolCall
 from vivavoce.wire.values import Record, Value
 
@@ -58,7 +58,7 @@ class WorkspaceMemory:
             place = await asyncio.to_thread(self._look, user_id)
             return Memory(
                 active_files=files_of(calls),
-                running_tasks=tuple(map(standing, tasks)),
+                running_tasks=tuple(map(under_way, tasks)),
                 discoveries=latest(place.discoveries),
                 folder=place.folder,
             )

@@ -270,7 +270,8 @@ class Library:
         """Ends a session, once; what was said is kept. Raises `SessionNotFound`, or `Forbidden`
         for who has a lesser role."""
         session = (await self.summary(session_id, user_id)).session
-        check_steering(session, role)
+        if session.status is Status.ACTIVE:
+            await self.check_led(session, role)
         live = await self._voice.end(session_id, user_id)
         if not live and session.status is Status.ACTIVE:
             await self._close(session)

@@ -158,14 +158,23 @@ def question_words(task: Task) -> str:
     )
 
 
+def under_way(task: Task) -> str:
+    """That it is going on, without a word of its own: what it says is not for instructions."""
+    how = "waits for an answer" if task.question is not None else f"running{_share(task)}"
+    return f"{task.id} ({task.agent}) {task.title}: {how}"
+
+
+def _share(task: Task) -> str:
+    return f", {task.percentage}%" if task.percentage is not None else ""
+
+
 def standing(task: Task) -> str:
     """How it is going, in a line."""
-    share = f", {task.percentage}%" if task.percentage is not None else ""
     match task.status:
         case TaskStatus.WAITING if task.question is not None:
             how = f"waits for an answer: {task.question.text}"
         case TaskStatus.RUNNING | TaskStatus.WAITING:
-            how = f"running{share}" + (f": {task.progress}" if task.progress else "")
+            how = f"running{_share(task)}" + (f": {task.progress}" if task.progress else "")
         case TaskStatus.COMPLETED:
             how = f"done: {task.result[:200]}"
         case TaskStatus.CANCELLED:

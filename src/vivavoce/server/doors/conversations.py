@@ -8,7 +8,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 
-from vivavoce.runtime.sessions.options import Options, check_steering
+from vivavoce.runtime.sessions.options import Options
 from vivavoce.server.doors.sessions import (
     EXCHANGE,
     Key,
@@ -209,6 +209,6 @@ async def attach(
     here: Here, user: User, role: AsRole, session_id: SessionPath, body: s.CallRequest
 ) -> Response:
     """A client that went to the provider itself says which call it has: we listen in on it."""
-    check_steering((await here.library.summary(session_id, user)).session, role)
+    await here.library.check_led((await here.library.summary(session_id, user)).session, role)
     await here.voice.connector.attach(session_id, user, body.call_id)
     return Response(status_code=204)

@@ -15,7 +15,6 @@ from fastapi import APIRouter, Depends, Path, Query
 from vivavoce.errors import ClientError, Conflict, NotFound, Slow, ToolNotFound, Unavailable
 from vivavoce.runtime.calls.outcomes import ToolRequest
 from vivavoce.runtime.ids import new_call_id
-from vivavoce.runtime.sessions.options import check_steering
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import tools as s
 from vivavoce.server.services import (
@@ -143,7 +142,7 @@ async def _asked_by(
         session = (await here.library.summary(session_id, user)).session
         if session.status is not Status.ACTIVE:
             raise Conflict("The session is over.", session_id=session_id)
-        check_steering(session, rank)
+        await here.library.check_led(session, rank)
         told["conversation_id"] = session.conversation_id
         if (live := here.voice.live(session_id, user)) is not None:
             told["allowed"] = live.allowed_tools
