@@ -290,7 +290,7 @@ def test_what_a_task_has_to_tell_counts_in_a_talk_that_is_younger(
     task: dict[str, Any], counts: bool, begun: bool
 ) -> None:
     about: dict[str, Any] = {"description": "look", "title": "Look", "agent": "a", "backend": "b"}
-    when = {"created_at": START, "updated_at": START}
+    when: dict[str, Any] = {"created_at": START, "updated_at": START}
     one = Task(id="task_1", user_id="ann", **about, **when, **task)
     said = entries(user("hello"), user("go on")) if begun else []
     later = [replace(entry, created_at=START + timedelta(minutes=1)) for entry in said]
