@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import gc
 import json
+import os
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from vivavoce import __version__
 from vivavoce.errors import InvalidRequest, ModelUnavailable, VivavoceError
+from vivavoce.processes.starting import ONE_THREAD
 
 if TYPE_CHECKING:
     from vivavoce.app.settings import Settings
@@ -262,6 +264,7 @@ def _settings(args: argparse.Namespace) -> Settings:
 
 def _serve(args: argparse.Namespace) -> int:
     gc.disable()  # a start makes no garbage worth looking for; `listen` turns it on again
+    os.environ |= ONE_THREAD  # before numpy is loaded
     try:
         return _serve_quickly(args)
     finally:

@@ -12,6 +12,9 @@ from collections.abc import Callable, Mapping
 
 PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR")
 """What a child sees of our environment, with LC_*: no key and no token of ours is among it."""
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
+"""For who computes with numpy: its second thread helps nobody with small matrices, and spins for a
+tenth of a second after each. On two cores it takes one from the brain as it begins to answer."""
 _LONGEST = 1000
 
 

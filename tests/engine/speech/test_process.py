@@ -36,6 +36,12 @@ asyncio.run(main(Path(sys.argv[1])))
 SPEECH = np.linspace(-0.5, 0.25, 700, dtype=np.float32)
 
 
+async def test_numpy_has_one_thread_there(tmp_path: Path) -> None:
+    async with speaking(fakes(tmp_path)) as speech:
+        given = psutil.Process(speech.pid).environ()
+        assert given["OPENBLAS_NUM_THREADS"] == "1"
+
+
 async def test_ears_judge_and_mouth_answer_from_the_other_process(tmp_path: Path) -> None:
     async with speaking(fakes(tmp_path)) as speech:
         assert (speech.ears.name, speech.mouth.name) == ("telling", "held")

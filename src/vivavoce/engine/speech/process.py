@@ -22,6 +22,7 @@ from vivavoce.engine.speech import protocol
 from vivavoce.engine.speech.load import PRESSING_MS, Load
 from vivavoce.engine.speech.protocol import LONGEST_SOUND, BadFrame, Frame, SpeechFiles
 from vivavoce.errors import EarsError, EngineFault, ModelUnavailable, MouthError, Unavailable
+from vivavoce.processes.starting import ONE_THREAD
 from vivavoce.processes.supervised import Child
 
 NICE = 1
@@ -69,7 +70,7 @@ class Speech:
             ended=self._ended,
             nice=nice,
             talks=True,
-            environment=environment,
+            environment={**ONE_THREAD, **(environment or {})},
         )
 
     @asynccontextmanager
