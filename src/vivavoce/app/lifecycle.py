@@ -72,6 +72,7 @@ async def running(here: Server) -> AsyncIterator[None]:
             written = await here.voice.recovery.run()
             answering = here.voice.texting.answer_left(written)
             chores.append(group.create_task(answering, name="written before"))
+            chores.append(group.create_task(here.reminders.run(), name="reminders"))
             try:
                 yield
             finally:

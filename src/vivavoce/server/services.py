@@ -22,6 +22,7 @@ from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Window
 from vivavoce.runtime.people.data import UserData
 from vivavoce.runtime.people.plans import Agenda
+from vivavoce.runtime.people.reminders import Reminders
 from vivavoce.runtime.ports import Clock, Store, Toolbox
 from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.sessions.library import Library
@@ -157,6 +158,7 @@ class Services:
     new_sessions: Window
     started_at: datetime
     work: Tasks
+    reminders: Reminders
     questions: Questions
     approvals: Approvals
     toolset: Toolset

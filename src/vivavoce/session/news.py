@@ -32,6 +32,7 @@ def arrived(event: News, draft: Draft) -> None:
     state.work.news[event.key] = item_id
     draft.add_item(message_item(item_id, "system", event.words))
     if event.say:
+        state.work.word_for_word[event.key] = event.say
         state.talk.responses.say(event.say, key=event.key)
     else:
         state.talk.responses.wish(item_id)
@@ -66,6 +67,8 @@ def response_began(response_id: str, draft: Draft) -> None:
     state = draft.state
     covered = state.talk.responses.covered
     keys = tuple(key for key, item_id in state.work.news.items() if item_id in covered)
+    if state.talk.responses.said_key in state.work.word_for_word:
+        keys = (*keys, state.talk.responses.said_key)
     if keys:
         state.work.telling[response_id] = keys
     if (key := state.talk.responses.said_key) in state.work.approvals:
@@ -118,7 +121,10 @@ def response_over(response_id: str, status: str, draft: Draft) -> None:
         elif status == "cancelled" or key not in state.work.retold:
             if status != "cancelled":
                 state.work.retold.add(key)
-            state.talk.responses.wish(state.work.news[key])
+            if key in state.work.word_for_word:
+                state.talk.responses.say(state.work.word_for_word[key], key=key)
+            else:
+                state.talk.responses.wish(state.work.news[key])
 
 
 def _unheard(draft: Draft) -> dict[str, list[str]]:

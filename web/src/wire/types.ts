@@ -491,6 +491,15 @@ export interface VoiceEvents {
     suggestions: string[];
     cancelled?: boolean;
   };
+  "task.due": {
+    session_id?: string;
+    timestamp: string;
+    reminder_id: string;
+    task_id: string;
+    title: string;
+    due_at: string;
+    late?: boolean;
+  };
   "approval.requested": {
     session_id?: string;
     timestamp: string;
@@ -604,6 +613,7 @@ export const EVENT_NAMES: readonly EventName[] = [
   "task.question",
   "task.completed",
   "task.failed",
+  "task.due",
   "approval.requested",
   "approval.resolved",
   "intent.submitted",

@@ -17,7 +17,14 @@ from vivavoce.intents.registry.definition import IntentDefinition
 from vivavoce.intents.registry.intents import IntentRegistry
 from vivavoce.runtime.ports import Clock
 from vivavoce.wire.clean import clean_line
-from vivavoce.wire.records.plans import Delivery, Intent, IntentStatus, Submission
+from vivavoce.wire.records.plans import (
+    Delivery,
+    Intent,
+    IntentStatus,
+    Reminder,
+    Submission,
+    Todo,
+)
 from vivavoce.wire.records.talk import Put, entry_id, iso
 from vivavoce.wire.values import Value
 
@@ -99,6 +106,34 @@ class Outside(Value):
 
     async def standing(self, known: Intent, given: Submission) -> Mapping[str, Any]:
         return {}
+
+
+def due(reminder: Reminder, todo: Todo, agent: str) -> Delivery:
+    """That a to-do of ours has come due, for the agent's backend: each time once."""
+    body = {
+        "action": "due",
+        "event": "task.due",
+        "to": agent,
+        "user_id": reminder.user_id,
+        "task_id": reminder.task_id,
+        "reminder_id": reminder.id,
+        "title": reminder.title,
+        "due_at": iso(reminder.due_at),
+        "time_zone": todo.time_zone,
+        "recurrence_rule": todo.recurrence_rule,
+        "submitted_at": iso(reminder.created_at),
+    }
+    now = reminder.created_at
+    return Delivery(
+        id=entry_id(reminder.id, "due"),
+        intent_id=f"due:{reminder.id}",
+        user_id=reminder.user_id,
+        action="due",
+        body={key: value for key, value in body.items() if value is not None},
+        created_at=now,
+        updated_at=now,
+        due_at=now,
+    )
 
 
 def _told(delivery: Delivery) -> dict[str, Any]:

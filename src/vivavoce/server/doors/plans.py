@@ -161,6 +161,18 @@ async def _shown(here: Services, found: list[Todo]) -> list[s.TodoView]:
     return [s.TodoView.of(one) for one in due]
 
 
+@router.get("/reminders", operation_id="listReminders", responses=errors())
+async def reminders(
+    here: Here,
+    user: User,
+    waiting: Annotated[bool, Query(description="Only what you have not heard of yet")] = False,
+    limit: Limit = 50,
+) -> s.ReminderListResponse:
+    """Which tasks came due, and whether you were told. What waits begins your next call."""
+    found = await here.reminders.list(user, waiting=waiting, limit=limit)
+    return s.ReminderListResponse(reminders=[s.ReminderView.of(one) for one in found])
+
+
 @router.get("/intents", operation_id="listIntents", responses=errors(404))
 async def intents(
     here: Here,

@@ -19,6 +19,7 @@ from vivavoce.wire.records.plans import (
     Intent,
     Milestone,
     Person,
+    Reminder,
     SessionLimits,
     Todo,
 )
@@ -230,6 +231,7 @@ AnyRecord = (
     | Goal
     | Milestone
     | Todo
+    | Reminder
     | Intent
     | Delivery
     | AccessToken
@@ -248,6 +250,21 @@ class Put(Value):
     only: tuple[str, ...] = ()
     """The fields to change of a person or a plan, and a plan that is gone is left alone; none is
     all of them."""
+
+
+class Looked(Value):
+    """Somebody has looked at the times of this to-do: the next time is `look_at`, None is never.
+
+    Refuses the whole commit with `Conflict` where it was written, or looked at by somebody else,
+    since it was read with `seen_at`: of several servers one notes what is due, and none what was
+    moved meanwhile.
+    """
+
+    todo_id: str
+    user_id: str
+    seen_at: datetime
+    look_at: datetime | None
+    noted_until: datetime
 
 
 class DropMilestone(Value):
@@ -298,6 +315,7 @@ Change = (
     | PutSession
     | PutEntry
     | Put
+    | Looked
     | DropMilestone
     | DropConversation
     | Announce
