@@ -10,6 +10,8 @@ put again: a yes is for what was asked last.
 
 from __future__ import annotations
 
+import re
+
 from vivavoce.language.en.answers import consent, reach, stops
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import CancelCalls, Resolve, StartTimer, Told
@@ -99,6 +101,23 @@ def sounded(response_id: str, draft: Draft) -> None:
     _spoken_over(response_id, draft)
     for key in state.work.telling.pop(response_id, ()):
         draft.do(Told(key))
+
+
+def said_already(words: str, draft: Draft) -> None:
+    """What is to be said word for word was said by a response that we do not know as ours: we
+    asked for it in an earlier life. It is not said again."""
+    state = draft.state
+    for key, wanted in list(state.work.word_for_word.items()):
+        on_its_way = any(key in keys for keys in state.work.telling.values())
+        if not on_its_way and key in state.work.news and _alike(words, wanted):
+            state.talk.responses.unsay(key)
+            del state.work.word_for_word[key]
+            draft.do(Told(key))
+
+
+def _alike(words: str, wanted: str) -> bool:
+    said, meant = (re.sub(r"\W+", " ", one).strip().casefold() for one in (words, wanted))
+    return bool(meant) and said == meant
 
 
 def response_over(response_id: str, status: str, draft: Draft) -> None:
