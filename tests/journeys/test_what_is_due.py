@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from tests.contract.postgres import drop_database, new_database
+from tests.intents.backend import UserBackend
 from tests.journeys.embedded import by_websocket, embedded
 from tests.journeys.process import Server
 from tests.journeys.stage import Stage, frames, stage
@@ -250,3 +251,39 @@ async def test_who_has_a_call_at_one_server_hears_what_another_one_noted(
         create = await call.expect("response.create", timeout=20)
         assert SAID in str(create)
         await watcher.wait_for("task.due")
+
+
+# --- Written, and to a backend ------------------------------------------------------------
+
+
+async def test_who_writes_is_told_in_writing(tmp_path: Path) -> None:
+    async with embedded(tmp_path, agent="flux") as st:
+        begun = await st.post("/api/v1/conversations")
+        await st.here.voice.say(begun["id"], "local", "Hello", wait=20)
+        await st.post("/api/v1/tasks", {"title": "Call mum", "scheduled_at": soon(1)})
+        await told(st)
+        page = await st.get(f"/api/v1/conversations/{begun['id']}/messages")
+        assert [one["content"] for one in page["messages"]].count(SAID) == 1
+
+
+async def test_the_agents_backend_is_told_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ORCHESTRATOR_SECRET", "a secret of two")
+    async with UserBackend().running() as backend:
+        folder = tmp_path / "planner"
+        folder.mkdir()
+        (folder / "agent.yaml").write_text(
+            "name: planner\norchestrator:\n"
+            f'  url: {backend.url}\n  secret: "${{ORCHESTRATOR_SECRET}}"\n'
+        )
+        (folder / "prompt.md").write_text("You plan.")
+        async with stage(tmp_path, agent=str(folder)) as st:
+            await st.post("/api/v1/tasks", {"title": "Call mum", "scheduled_at": soon(1)})
+            async with asyncio.timeout(10):
+                while not backend.seen:
+                    await asyncio.sleep(0.05)
+            await asyncio.sleep(1.5)
+            [message] = backend.seen
+            assert (message.body["event"], message.body["title"]) == ("task.due", "Call mum")
+            assert message.headers["webhook-signature"].startswith("v1,")

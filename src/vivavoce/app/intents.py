@@ -75,6 +75,7 @@ class AgentIntents:
             self._time_zone_of,
             outside=Outside(self.outbox, store, journal, clock, addresses),
             elsewhere=self if self._named is not None else None,
+            reminds=True,  # `Reminders` runs wherever a server does
         )
         self.context = self._context(clock)
         self._offered: tuple[str, ...] = ()

@@ -100,7 +100,7 @@ def sounded(response_id: str, draft: Draft) -> None:
     _heard(response_id, _INTO_IT, draft)
     _spoken_over(response_id, draft)
     for key in state.work.telling.pop(response_id, ()):
-        draft.do(Told(key))
+        _told(key, draft)
 
 
 def said_already(words: str, draft: Draft) -> None:
@@ -111,8 +111,12 @@ def said_already(words: str, draft: Draft) -> None:
         on_its_way = any(key in keys for keys in state.work.telling.values())
         if not on_its_way and key in state.work.news and _alike(words, wanted):
             state.talk.responses.unsay(key)
-            del state.work.word_for_word[key]
-            draft.do(Told(key))
+            _told(key, draft)
+
+
+def _told(key: str, draft: Draft) -> None:
+    draft.state.work.word_for_word.pop(key, None)
+    draft.do(Told(key))
 
 
 def _alike(words: str, wanted: str) -> bool:
@@ -136,7 +140,7 @@ def response_over(response_id: str, status: str, draft: Draft) -> None:
             state.talk.responses.say(state.work.approvals[key].question, key=key)
     for key in state.work.telling.pop(response_id, ()):
         if status == "completed":
-            draft.do(Told(key))
+            _told(key, draft)
         elif status == "cancelled" or key not in state.work.retold:
             if status != "cancelled":
                 state.work.retold.add(key)

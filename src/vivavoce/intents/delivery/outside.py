@@ -140,7 +140,15 @@ def _told(delivery: Delivery) -> dict[str, Any]:
     """What the backend says that can be told: what it made of the words, in words."""
     answer = delivery.answer or {}
     said = {name: answer.get(name) for name in _TELLING}
-    return {name: clean_line(v, _SAID) for name, v in said.items() if isinstance(v, str) and v}
+    told = {name: clean_line(v, _SAID) for name, v in said.items() if isinstance(v, str) and v}
+    if answer.get("reminds") is True and (what := _what(told)):
+        told["remind"] = what  # whose to-do it is, and who reminds, is theirs to say
+    return told
+
+
+def _what(told: Mapping[str, str]) -> str:
+    named = [told[name] for name in ("title", "when") if name in told]
+    return told.get("summary") or (", ".join(named) if len(named) > 1 else "")
 
 
 def _delivery(

@@ -64,7 +64,8 @@ def dues_between(todo: Todo, first: datetime, last: datetime, time_zone: str) ->
     if todo.recurrence_rule:
         with suppress(*FAULTS):
             anchor = anchor_of(todo) or todo.created_at
-            ruled = _of_rule(todo, anchor, first, last, time_zone)
+            # A day more on both sides: rules count by a clock that may be set back in between.
+            ruled = _of_rule(todo, anchor, first - _DAY, last + _DAY, time_zone)
             # A rule has no seconds; the time that it begins with may.
             found += [came for came in ruled if not _same_minute(came, todo.scheduled_at)]
     return sorted({came for came in found if first <= came < last})
