@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.intents.backend import UserBackend
+from tests.intents.backend import Answer, UserBackend
 from tests.intents.service_bench import SECRET, USER, bench, flux
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World
 from vivavoce.brain.dialogue.wording import outcome
@@ -66,7 +66,7 @@ async def test_at_a_place_it_is_on_the_list_and_no_more() -> None:
 @pytest.mark.parametrize("reminds", [True, False])
 async def test_of_a_backend_elsewhere_only_what_it_says_itself(reminds: bool) -> None:
     answer = b'{"status":"accepted","title":"Call","when":"tomorrow at seven","reminds":%s}'
-    answered = (200, {}, answer % (b"true" if reminds else b"false"))
+    answered: Answer = (200, {}, answer % (b"true" if reminds else b"false"))
     async with (
         UserBackend(usual=answered).running() as backend,
         bench(backend, reminds=True) as here,

@@ -22,7 +22,7 @@ from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.notifier import SessionNotifier
 from vivavoce.runtime.sessions.records import SessionRecords
 from vivavoce.runtime.sessions.registry import Registry
-from vivavoce.runtime.tasks.ports import Done, Work
+from vivavoce.runtime.tasks.ports import Done, Place, Work
 from vivavoce.session import effects as fx
 from vivavoce.session.events import (
     ApprovalAsked,
@@ -312,6 +312,20 @@ async def test_news_of_work_goes_where_its_user_is_now() -> None:
     now.vitals.user_heard = 2.0
     await notifier(left, now).tell(news, CALL)
     assert now.posted == [TaskFinished("t1"), news]
+
+
+async def test_what_happens_to_work_is_seen_where_its_user_is_once_its_session_is_over() -> None:
+    there = Person("vs_2", sideband_up=True)
+    assert notifier(Person("vs_1", sideband_up=True), there).where(CALL) is None
+    assert notifier().where(CALL) is None
+    place = notifier(there).where(CALL)
+    assert place == Place(session_id="vs_2", conversation_id="c1")
+    async with work_bench() as bench:
+        task = await bench.tasks.start(ToolContext("ann", session_id="vs_1"), "Do it", "coder")
+        bench.notifier.now = place
+        await bench.tasks.progressed(task.id, "Half", 50, None)
+        found = await bench.store.events(after=0, limit=9, session_id="vs_2")
+        assert [one.type for one in found] == ["task.progress"]
 
 
 async def test_what_needs_a_yes_is_not_asked_in_a_session_that_may_less() -> None:

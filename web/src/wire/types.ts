@@ -162,6 +162,19 @@ export interface ReconnectResponse {
   last_event_id: number;
 }
 
+export interface ReminderListResponse {
+  reminders: ReminderView[];
+}
+
+export interface ReminderView {
+  id: string;
+  task_id: string;
+  title: string;
+  due_at: string;
+  status: "waiting" | "told" | "dropped";
+  told_at: string | null;
+}
+
 export interface SearchHit {
   message_id: string;
   conversation_id: string;

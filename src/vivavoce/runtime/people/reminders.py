@@ -21,7 +21,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
-from vivavoce.errors import Conflict
+from vivavoce.errors import Conflict, NotFound
 from vivavoce.language.en.telling import due_now, was_due, were_due
 from vivavoce.logs import failure, fields
 from vivavoce.runtime.people import due
@@ -187,6 +187,13 @@ class Reminders:
         until = now + CLAIM
         claim = self._store.claim_reminders(free, by=self._instance, now=now, until=until)
         return held | set(await claim)
+
+    async def seen(self, reminder_id: str, user_id: str) -> None:
+        """The user read it. Raises `NotFound`."""
+        named = await self._store.reminders_named([reminder_id])
+        if not any(one.user_id == user_id for one in named):
+            raise NotFound(f"There is no reminder '{reminder_id}'.")
+        await self.told(f"{_KEY}{reminder_id}", user_id)
 
     async def told(self, key: str, user_id: str) -> None:
         """The user heard it, by the key of its news."""

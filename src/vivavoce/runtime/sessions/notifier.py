@@ -13,6 +13,7 @@ from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.people.reminders import Reminders
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.registry import Registry
+from vivavoce.runtime.tasks.ports import Place
 from vivavoce.runtime.tasks.service import Tasks
 from vivavoce.session import effects as fx
 from vivavoce.session.events import (
@@ -51,14 +52,9 @@ class SessionNotifier:
     async def tell(self, event: SessionEvent, about: Concern, role: Role = "user") -> bool:
         """Was there anyone? What nobody hears waits in the store for the next call."""
 
-        def rank(live: LiveSession) -> tuple[bool, float, bool, bool]:
-            session = live.records.session
-            same = session.conversation_id == about.conversation_id
-            up, heard = live.vitals.sideband_up, live.vitals.user_heard
-            return up, heard, session.id == about.session_id, same
-
         mine = self._going_on(about.user_id)
-        nearest = max((one for one in mine if at_least(_role(one), role)), key=rank, default=None)
+        able = [one for one in mine if at_least(_role(one), role)]
+        nearest = max(able, key=lambda live: _nearness(live, about), default=None)
         quietly = _ended(event)
         for live in mine:
             if live is nearest:
@@ -66,6 +62,16 @@ class SessionNotifier:
             elif quietly is not None:
                 await live.post(quietly)
         return nearest is not None
+
+    def where(self, about: Concern) -> Place | None:
+        """The session in which its user is now, where the one it came from is over: what happens
+        to their work is seen there."""
+        mine = self._going_on(about.user_id)
+        known = {one.records.session.id for one in mine}
+        if not mine or about.session_id is None or about.session_id in known:
+            return None
+        session = max(mine, key=lambda live: _nearness(live, about)).records.session
+        return Place(session_id=session.id, conversation_id=session.conversation_id)
 
     async def resolve(self, user_id: str, effect: fx.Resolve, role: Role) -> None:
         """The user's spoken yes or no, in a session of this role. One that comes too late changes
@@ -156,6 +162,13 @@ class SessionNotifier:
         """Without those that ended and are being put away: they say nothing any more."""
         every = self._registry.of_user(user_id)
         return [live for live in every if live.phase is not Phase.TERMINATED]
+
+
+def _nearness(live: LiveSession, about: Concern) -> tuple[bool, float, bool, bool]:
+    session = live.records.session
+    same = session.conversation_id == about.conversation_id
+    up, heard = live.vitals.sideband_up, live.vitals.user_heard
+    return up, heard, session.id == about.session_id, same
 
 
 def _role(live: LiveSession) -> Role:

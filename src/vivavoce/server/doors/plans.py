@@ -173,6 +173,18 @@ async def reminders(
     return s.ReminderListResponse(reminders=[s.ReminderView.of(one) for one in found])
 
 
+@router.post(
+    "/reminders/{reminder_id}/seen",
+    operation_id="seenReminder",
+    status_code=204,
+    responses=errors(404),
+)
+async def reminder_seen(here: Here, user: User, reminder_id: UUID) -> Response:
+    """You have read it: it is not told aloud any more. Once more changes nothing."""
+    await here.reminders.seen(str(reminder_id), user)
+    return Response(status_code=204)
+
+
 @router.get("/intents", operation_id="listIntents", responses=errors(404))
 async def intents(
     here: Here,
