@@ -18,7 +18,7 @@ from tests.intents.backend import UserBackend
 from tests.journeys.embedded import by_websocket, embedded
 from tests.journeys.process import Server
 from tests.journeys.stage import Stage, frames, stage
-from tests.journeys.test_tool_flows import heard
+from tests.journeys.test_tool_flows import heard, said
 from tests.offers import OFFER
 from vivavoce.testing.provider import ScriptedProvider
 from vivavoce.testing.realtime.call import ScriptedCall
@@ -83,6 +83,48 @@ async def test_what_came_due_while_nobody_was_there_begins_the_next_call(tmp_pat
         async with by_websocket(st, again["client_secret"]["value"]) as line:
             await heard(line, SAID)
             await told(st)
+
+
+async def test_what_was_read_is_not_told_any_more(tmp_path: Path) -> None:
+    async with embedded(tmp_path, agent="flux") as st:
+        await st.post("/api/v1/tasks", {"title": "Call mum", "scheduled_at": soon(0.5)})
+        reminders: list[Any] = []
+        async with asyncio.timeout(10):
+            while not reminders:
+                reminders = (await st.get("/api/v1/reminders?waiting=true"))["reminders"]
+                await asyncio.sleep(0.05)
+        seen = f"/api/v1/reminders/{reminders[0]['id']}/seen"
+        assert (await st.http.post(seen, headers={"x-user-id": "bob"})).status_code == 404
+        assert (await st.http.post(seen)).status_code == 204
+        assert [one["status"] for one in await told(st)] == ["told"]
+        session = await st.post("/session")
+        async with by_websocket(st, session["client_secret"]["value"]) as line:
+            await line.until("response.done")  # the greeting
+            assert SAID not in said(line)
+
+
+async def test_on_another_device_it_begins_with_where_they_were(tmp_path: Path) -> None:
+    async with stage(tmp_path) as st:
+        session, call, watcher = await st.talk()
+        await call.user_says("Let's plan the garden.")
+        await call.assistant_says("The garden it is.")
+        await watcher.wait_for("assistant.done")
+        moved = await st.post(f"/sessions/{session['session_id']}/resume")
+        call = await st.connect(moved["realtime"]["client_secret"]["value"])
+        begun = await call.expect("response.create")
+        assert "on another device" in begun["response"]["instructions"]
+
+
+async def test_who_comes_back_later_is_not_told_of_another_device(tmp_path: Path) -> None:
+    async with stage(tmp_path) as st:
+        session, call, watcher = await st.talk()
+        await call.user_says("Let's plan the garden.")
+        await watcher.wait_for("transcription.completed")
+        await st.post(f"/sessions/{session['session_id']}/end")
+        again = await st.post(f"/sessions/{session['session_id']}/resume")
+        call = await st.connect(again["realtime"]["client_secret"]["value"])
+        await call.user_says("Hello again")
+        assert "on another device" not in str(call.received)
 
 
 # --- Two lives of one server, and two servers ---------------------------------------------

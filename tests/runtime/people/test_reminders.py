@@ -13,6 +13,7 @@ import orjson
 import pytest
 
 from vivavoce.runtime.journal.log import Journal
+from vivavoce.runtime.people import due
 from vivavoce.runtime.people.plans import Agenda
 from vivavoce.runtime.people.reminders import CLAIM, Reminders
 from vivavoce.session.events import News
@@ -392,6 +393,44 @@ async def test_what_is_moved_at_the_very_moment_is_not_told_for_its_old_time() -
     await st.clock.advance(86_400)
     await server.round()
     assert len(await st.events()) == 1
+
+
+async def test_one_that_nobody_can_count_does_not_stand_in_the_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counted = due.fell_due
+
+    def fell_due(todo: Todo, *rest: Any) -> list[datetime]:
+        if todo.title == "Broken":
+            raise OverflowError
+        return counted(todo, *rest)
+
+    monkeypatch.setattr(due, "fell_due", fell_due)
+    async with bench() as st:
+        ears = Ears("ann")
+        await st.todo(EPOCH + MINUTE, title="Broken")
+        await st.todo(EPOCH + MINUTE)
+        await st.clock.advance(60)
+        await st.server(ears).round()
+        assert ears.said == ["Here is your reminder: Call mum."]
+        assert await st.store.next_look() is None
+
+
+async def test_nobody_is_asked_about_who_has_nothing_to_hear() -> None:
+    async with bench() as st:
+        ears, asked = Ears("ann", "bob"), list[str]()
+        remind = ears.remind
+
+        async def noted(user_id: str) -> None:
+            asked.append(user_id)
+            await remind(user_id)
+
+        ears.remind = noted  # type: ignore[method-assign]
+        await st.todo(EPOCH + MINUTE)
+        await st.clock.advance(60)
+        await st.server(ears).round()
+        await st.server(ears).round()
+        assert asked == ["ann"]
 
 
 # --- Elsewhere ----------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from typing import Protocol
 from zoneinfo import ZoneInfo
 
 from vivavoce.errors import Conflict, NotFound
+from vivavoce.language.en.recurrence.rules import FAULTS
 from vivavoce.language.en.telling import due_now, was_due, were_due
 from vivavoce.logs import failure, fields
 from vivavoce.runtime.people import due
@@ -93,7 +94,9 @@ class Reminders:
         found = await self._store.to_look_at(before=self._clock.now(), limit=_AT_ONCE)
         for watch in found:
             await self._look(watch)
-        for user_id in self._sessions.there():
+        there = self._sessions.there()
+        waiting = await self._store.reminders(there, waiting=True, limit=_WAITING) if there else ()
+        for user_id in dict.fromkeys(one.user_id for one in waiting):
             await self._sessions.remind(user_id)
         if len(found) == _AT_ONCE:
             return 0.0
@@ -105,12 +108,7 @@ class Reminders:
 
     async def _look(self, watch: Watch) -> None:
         todo, now = watch.todo, self._clock.now()
-        times, coming = await asyncio.to_thread(
-            lambda: (
-                due.fell_due(todo, watch.noted_until, now, self._time_zone),
-                due.comes_due(todo, now, self._time_zone),
-            )
-        )
+        times, coming = await asyncio.to_thread(self._times, watch, now)
         fresh = [_reminder(todo, at, now) for at in times]
         # A time that it has again was told already.
         known = {one.id for one in await self._store.reminders_named([r.id for r in fresh])}
@@ -131,6 +129,18 @@ class Reminders:
             self._delivered()
         if changes:
             log.info("A to-do is due", extra=fields(task_id=todo.id, count=len(times)))
+
+    def _times(self, watch: Watch, now: datetime) -> tuple[list[datetime], datetime | None]:
+        """What is due, and when the next is. Of one that nobody can count, nothing: it must not
+        stand in the way of the others."""
+        try:
+            return (
+                due.fell_due(watch.todo, watch.noted_until, now, self._time_zone),
+                due.comes_due(watch.todo, now, self._time_zone),
+            )
+        except FAULTS as fault:
+            log.error("A to-do has times that cannot be counted", extra=failure(fault))
+            return [], None
 
     async def _announced(self, reminder: Reminder, now: datetime) -> Announce:
         """In the session that its user has, else in the one they had last: who polls that one
