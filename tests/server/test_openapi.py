@@ -396,6 +396,8 @@ GET /api/v1/tasks/{task_id}
 POST /api/v1/tasks
 PATCH /api/v1/tasks/{task_id}
 DELETE /api/v1/tasks/{task_id}
+GET /api/v1/reminders
+POST /api/v1/reminders/{reminder_id}/seen
 GET /api/v1/intents
 GET /api/v1/profile
 PATCH /api/v1/profile
