@@ -180,3 +180,11 @@ def test_what_an_answer_says_that_was_asked_for_before_our_restart_is_not_said_a
     effects = scene.send(*answer("r0", "i0", "Here is your reminder: call mum", "")[1:])
     assert [e.key for e in effects if isinstance(e, fx.Told)] == ["due:r1"]
     assert not sent(effects, cmd.CreateResponse)
+
+
+def test_what_nobody_wants_to_hear_any_more_is_not_said() -> None:
+    scene = Scene().connect()
+    scene.send(rt.UserSpeechStarted("u1", 0), DUE, ev.NewsOver("due:r1"))
+    effects = scene.send(*user_turn("u1")[1:], *answer("r1", "i1", "Ticked off.", "u1"))
+    assert not sent(effects, cmd.CreateResponse)
+    assert not [e for e in effects if isinstance(e, fx.Told)]

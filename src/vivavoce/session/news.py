@@ -15,7 +15,7 @@ import re
 from vivavoce.language.en.answers import consent, reach, stops
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import CancelCalls, Resolve, StartTimer, Told
-from vivavoce.session.events import ApprovalAsked, ApprovalSettled, News
+from vivavoce.session.events import ApprovalAsked, ApprovalSettled, News, NewsOver
 from vivavoce.session.state import Asked, Phase
 from vivavoce.wire.realtime.client import message_item
 
@@ -39,6 +39,12 @@ def arrived(event: News, draft: Draft) -> None:
     else:
         state.talk.responses.wish(item_id)
     draft.active()
+
+
+def over(event: NewsOver, draft: Draft) -> None:
+    """It is not said word for word any more, unless that has begun."""
+    if draft.state.work.word_for_word.pop(event.key, None) is not None:
+        draft.state.talk.responses.unsay(event.key)
 
 
 def approval_asked(event: ApprovalAsked, draft: Draft) -> None:

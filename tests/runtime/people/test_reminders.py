@@ -175,6 +175,20 @@ async def test_what_was_changed_before_anyone_could_be_told_is_not_told(how: str
         assert [one.status for one in await st.store.reminders(["ann"])] == ["dropped"]
 
 
+async def test_what_is_ticked_off_while_it_waits_for_a_pause_need_not_be_said() -> None:
+    async with bench() as st:
+        ears = Ears("ann", deaf=True)
+        server = st.server(ears)
+        todo = await st.todo(EPOCH + MINUTE)
+        await st.clock.advance(60)
+        await server.round()
+        keys = [news.key for news in ears.heard]
+        assert await server.dropped(keys) == []
+        await st.change(todo, status=TodoStatus.COMPLETED)
+        await server.round()
+        assert await server.dropped([*keys, "task:t1"]) == keys
+
+
 async def test_one_that_is_snoozed_is_told_again_at_its_new_time() -> None:
     async with bench() as st:
         ears = Ears("ann")

@@ -169,8 +169,11 @@ class Reminders:
         """What came due and this user has not heard, for a session of theirs here; from now on no
         other server tells it for a while. `but`: keys of the news that is on its way to them."""
         on_its_way = {name for key in but for name in _named(key)}
-        waiting = await self._store.reminders([user_id], waiting=True, limit=_WAITING)
-        found = await self._still_due([one for one in waiting if one.id not in on_its_way])
+        waiting: Sequence[Reminder] = await self._store.reminders(
+            [user_id], waiting=True, limit=_WAITING
+        )
+        waiting = await self._still_due(waiting)
+        found = [one for one in waiting if one.id not in on_its_way]
         now = self._clock.now()
         mine = await self._claim([*found, *(w for w in waiting if w.id in on_its_way)], now)
         found = [one for one in found if one.id in mine]
@@ -182,6 +185,13 @@ class Reminders:
             *([_together(old, here)] if old else ()),
             *(_alone(one, here) for one in found if one not in old),
         ]
+
+    async def dropped(self, keys: Collection[str]) -> Sequence[str]:
+        """Which of this news is about nothing that is still due."""
+        named = {key: _named(key) for key in keys if key.startswith(_KEY)}
+        ids = [name for names in named.values() for name in names]
+        gone = {r.id for r in await self._store.reminders_named(ids) if r.status == "dropped"}
+        return [key for key, names in named.items() if gone.issuperset(names)]
 
     async def _claim(self, wanted: Sequence[Reminder], now: datetime) -> set[str]:
         """Which of them are this server's to tell. A claim that holds for a while yet is not

@@ -20,6 +20,7 @@ from vivavoce.session.events import (
     ApprovalAsked,
     ApprovalSettled,
     News,
+    NewsOver,
     SessionEvent,
     TaskFinished,
     TaskStarted,
@@ -140,7 +141,12 @@ class SessionNotifier:
         here = [one for one in self._going_on(user_id) if one.vitals.sideband_up]
         if not here:
             return
-        for news in await self._reminders.waiting_for(user_id, self._on_its_way(user_id)):
+        on_its_way = self._on_its_way(user_id)
+        found = await self._reminders.waiting_for(user_id, on_its_way)
+        for key in await self._reminders.dropped(on_its_way):
+            for live in here:
+                await live.post(NewsOver(key))
+        for news in found:
             nearest = max(
                 here,
                 key=lambda one: (bool(one.records.session.voice), one.vitals.user_heard),
