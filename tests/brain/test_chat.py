@@ -68,7 +68,7 @@ async def test_it_fills_the_port_and_streams_what_the_server_says() -> None:
         assert brain.count("twelve chars") == 3
     assert said.pieces[:-1] == [Words("Hello"), Words(" you.")]
     assert said.end.reason == "stop"
-    assert server.paths == ["/v1/chat/completions"]
+    assert server.paths == ["/v1/chat/completions", "/v1/models"]  # how much does it read?
 
 
 async def test_one_connection_serves_many_questions() -> None:

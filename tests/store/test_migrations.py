@@ -31,12 +31,15 @@ NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision, down_revision, branch_labels, depends_on = "0007", "0006", None, None
+revision, down_revision, branch_labels, depends_on = {next!r}, {last!r}, None, None
 
 
 def upgrade() -> None:
     {does}
 """
+
+
+COMING = f"{int(migrate.HEAD) + 1:04}"
 
 
 @contextmanager
@@ -60,10 +63,11 @@ def publish_next(monkeypatch: pytest.MonkeyPatch, folder: Path, does: str) -> No
     """A version of Vivavoce with one migration more."""
     ours = Path(migrate.__file__).parent / "migrations"
     scripts = copytree(ours, folder / "migrations", ignore=ignore_patterns("__pycache__"))
-    (scripts / "versions" / "v0007_next.py").write_text(NEXT.format(does=does))
+    made = NEXT.format(does=does, next=COMING, last=migrate.HEAD)
+    (scripts / "versions" / f"v{COMING}_next.py").write_text(made)
     monkeypatch.setattr(migrate, "SCRIPTS", str(scripts))
-    monkeypatch.setattr(migrate, "REVISIONS", (*migrate.REVISIONS, "0007"))
-    monkeypatch.setattr(migrate, "HEAD", "0007")
+    monkeypatch.setattr(migrate, "REVISIONS", (*migrate.REVISIONS, COMING))
+    monkeypatch.setattr(migrate, "HEAD", COMING)
 
 
 MOOD = 'op.add_column("conversations", sa.Column("mood", sa.Text, server_default="calm"))'
@@ -82,7 +86,7 @@ async def test_a_database_of_the_version_before_is_upgraded_with_its_rows(
         (placed,) = await store.commit([Announce(event())])
         assert placed.position == 2
     with connected(url) as connection:
-        assert migrate.current(connection) == "0007"
+        assert migrate.current(connection) == COMING
         assert connection.execute(text("SELECT mood FROM conversations")).scalars().all() == [
             "calm"
         ]
@@ -98,6 +102,7 @@ async def test_what_the_first_release_stored_is_kept_and_counted(url: str) -> No
         for name in ("asked_by", "because", "reach", "revoked_at", "role"):
             connection.execute(text(f"ALTER TABLE approvals DROP COLUMN {name}"))
         connection.execute(text("ALTER TABLE delegated_tasks DROP COLUMN role"))
+        connection.execute(text("ALTER TABLE conversations DROP COLUMN gist"))
         before = connection.execute(text("SELECT user_id, bytes FROM stored")).all()
         for table in ("messages", "tool_calls", "conversations"):
             _drop_counting(connection, table)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from vivavoce.session import calling, hearing, news, saying, sideband, timing
+from vivavoce.session import calling, hearing, news, saying, sideband, timing, trimming
 from vivavoce.session import events as own
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import Effect
@@ -99,6 +99,7 @@ class Machine:
             sideband.end(draft, *draft.ending)
         calling.settle(draft)
         hearing.settle_typed(draft)
+        trimming.make_room(draft)
         draft.trace()
         return draft.effects
 

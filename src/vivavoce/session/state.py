@@ -18,7 +18,7 @@ import orjson
 from vivavoce.session.events import CallPlaced
 from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.session.talk import Talk
-from vivavoce.wire.realtime.client import CreateItem
+from vivavoce.wire.realtime.client import CreateItem, DeleteItem
 
 MAX_STRIKES = 3
 _LOCKED = ("instructions", "tools", "tool_choice", "output_modalities", "max_output_tokens")
@@ -171,6 +171,7 @@ class Sideband:
     followers: dict[str, str] = field(default_factory=dict)  # that item → the one after it
     unsure: set[str] = field(default_factory=set)  # items that the model may have already
     unconfirmed: dict[str, CreateItem] = field(default_factory=dict)
+    leaving: dict[str, DeleteItem] = field(default_factory=dict)  # items that we take out
     placed: CallPlaced = _NOT_PLACED  # with what the call is to be told first
 
 

@@ -180,7 +180,7 @@ def _forward(new: Any) -> sa.ColumnElement[bool]:
 
 _PLACED = ("user_id", "conversation_id")
 _BEGUN = ("voice_session_id", "call_id", "description", "role")
-_KEPT = ("title", "summary", "extracted_intent", "intent_payload")
+_KEPT = ("title", "summary", "gist", "extracted_intent", "intent_payload")
 _END = ("status", "ended_at", "end_reason", "duration_ms")
 
 # In the order of foreign keys.

@@ -51,7 +51,10 @@ def begun(user_id: str, now: datetime, *, title: str | None = None, **known: Any
 
 
 _THEIRS: dict[str, Any] = dict.fromkeys(
-    ("title", "summary", "extracted_intent", "intent_payload", "linked_goal_id", "linked_task_id")
+    (
+        *("title", "summary", "gist", "extracted_intent", "intent_payload"),
+        *("linked_goal_id", "linked_task_id"),
+    )
 )
 
 

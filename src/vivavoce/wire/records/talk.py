@@ -60,6 +60,9 @@ class Conversation(Record):
     context_type: str = "voice"
     title: str | None = None
     summary: str | None = None
+    """In a client's words."""
+    gist: Json | None = None
+    """What the server gathered of it (`language.en.gist`)."""
     ended_at: datetime | None = None
     metadata: Json = field(default_factory=dict)
     # The latest intent (seed 004 §8); all of them are records of their own.
@@ -199,7 +202,7 @@ class Snapshot(Record):
 
 
 class PutConversation(Value):
-    """A title, a summary or a latest intent of None leaves what is there."""
+    """A title, a summary, a gist or a latest intent of None leaves what is there."""
 
     conversation: Conversation
 
