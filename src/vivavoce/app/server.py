@@ -141,6 +141,7 @@ def assemble(
         questions=questions,
         most=None if engine is None else engine.result_chars,
         room=shares.more,
+        changed=notifier.changed,
     )
     work = Tasks(
         store=store,

@@ -29,6 +29,9 @@ TURNS_WORD_FOR_WORD = 10
 HISTORY_SHARE = 0.5  # of what instructions and tools leave: the rest is for the talk to come
 RESULT_CHARS = (4_000, 1_600, 600, 200)
 """Of one tool's result: as much as fits of these."""
+RESULT_TURNS = 100
+"""What tools returned longer ago is not told any more: so long is it known whose words those
+were (`runtime.calls.outside`)."""
 SUMMARY = "vvs_"
 """How the item of a summary begins: another takes its place."""
 _SUMMARY_SHARE = 0.25  # of the budget, where it is needed
@@ -177,7 +180,7 @@ def _fitting(costs: Sequence[int], budget: int) -> int:
 
 def _fits(recent: list[_Turn], limit: int, budget: int) -> History | None:
     """Word for word; None where that is too much."""
-    items = _items(recent, limit)
+    items = [*_items(recent[:-RESULT_TURNS], 0), *_items(recent[-RESULT_TURNS:], limit)]
     tokens = sum(weigh(item) for item in items)
     if tokens > budget:
         return None
@@ -322,6 +325,8 @@ def shorten(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     tail = limit // 4
+    if not tail:
+        return f"[{len(text)} characters left out]"
     return f"{text[: limit - tail]}\n...[{len(text) - limit} characters left out]\n{text[-tail:]}"
 
 

@@ -119,6 +119,15 @@ class News(Value):
     """These very words are said at once, even while a tool runs."""
 
 
+class Update(Value):
+    """Something that the model should know, and nobody need say (seed 000 §5.3): `urgent` at
+    once, anything else at the next pause, where the latest of a `key` counts."""
+
+    key: str
+    words: str
+    urgent: bool = False
+
+
 class ApprovalAsked(Value):
     """`question` is said as it is, and the user's next yes or no answers it."""
 
@@ -183,6 +192,7 @@ OwnEvent = (
     | TaskStarted
     | TaskFinished
     | News
+    | Update
     | ApprovalAsked
     | ApprovalSettled
     | TimerFired

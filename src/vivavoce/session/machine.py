@@ -99,6 +99,7 @@ class Machine:
             sideband.end(draft, *draft.ending)
         calling.settle(draft)
         hearing.settle_typed(draft)
+        news.pause(draft)
         trimming.make_room(draft)
         draft.trace()
         return draft.effects
@@ -185,6 +186,8 @@ class Machine:
                 draft.state.work.tasks.discard(event.task_id)
             case own.News():
                 news.arrived(event, draft)
+            case own.Update():
+                news.updated(event, draft)
             case own.ApprovalAsked():
                 news.approval_asked(event, draft)
             case own.ApprovalSettled():

@@ -9,20 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 from vivavoce.session.draft import Draft
-from vivavoce.session.state import Phase, State
 from vivavoce.wire.events import ContextUpdated
 from vivavoce.wire.realtime.client import output_item
 from vivavoce.wire.realtime.items import ROOT
-
-_RESTING = (Phase.READY, Phase.WAITING_TASK)
 
 
 def make_room(draft: Draft) -> None:
     """After every event."""
     state, window = draft.state, draft.state.policy.window
-    if window is None or state.phase not in _RESTING or not state.talk.held.full(window):
+    if window is None or not state.at_rest or not state.talk.held.full(window):
         return
-    if not _at_rest(state) or (trim := state.talk.held.trim(window)) is None:
+    if (trim := state.talk.held.trim(window)) is None:
         return
     held = state.talk.held
     if trim.summary is not None:
@@ -41,17 +38,3 @@ def make_room(draft: Draft) -> None:
     held.trimmed(trim, short)
     state.clock.context_tokens = trim.tokens
     draft.tell(ContextUpdated, reason="window", items=len(held.parts), estimated_tokens=trim.tokens)
-
-
-def _at_rest(state: State) -> bool:
-    responses = state.talk.responses
-    return (
-        state.sideband.up
-        and not state.sideband.fresh
-        and not state.sideband.unconfirmed
-        and not responses.busy
-        and not responses.wished
-        and not responses.saying
-        and state.talk.speech.sounding is None
-        and not state.work.open_calls
-    )

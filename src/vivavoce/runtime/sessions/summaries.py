@@ -12,6 +12,7 @@ import json
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 from vivavoce.errors import VivavoceError
@@ -97,6 +98,7 @@ class Summaries:
         self._store, self._journal, self._clock = store, journal, clock
         self._registry, self._brain = registry, brain
         self._turns: dict[str, int] = {}  # by session: how many are new
+        self._later: set[str] = set()  # sessions that a model could not be asked about yet
         self._some = asyncio.Event()
 
     def turn_over(self, event: TurnTraced) -> None:
@@ -113,20 +115,24 @@ class Summaries:
             await self._clock.sleep(LOOK_SECONDS)
             for session_id in self._due():
                 self._turns.pop(session_id, None)
+                self._later.discard(session_id)
                 try:
                     await self.keep_up(session_id)
                 except Exception:  # the boundary of one conversation: its entries are all there
                     log.exception("A summary failed", extra={"session_id": session_id})
-            if not self._turns:
+            if not self._turns and not self._later:
                 self._some.clear()
 
     def _due(self) -> list[str]:
-        """Those of which a few turns are new, and those that are over."""
-        return [
+        """Those of which a few turns are new, those that are over, and those whose model was not
+        to be asked until now."""
+        due = [
             session_id
             for session_id, turns in self._turns.items()
             if turns >= EVERY or self._registry.get(session_id) is None
         ]
+        brain = self._brain()
+        return [*due, *self._later] if brain is not None and self._may_ask(brain) else due
 
     async def keep_up(self, session_id: str) -> None:
         """The gist and the title as they are now, stored."""
@@ -138,16 +144,14 @@ class Summaries:
         if conversation is None:
             return
         before = gist_of(conversation.gist)
-        entries, _ = await looked_back(self._store, conversation, before, 0)
-        fresh = [entry for entry in settled(entries) if entry.ordinal > before.upto]
-        if self._registry.get(session_id) is None:  # whose last words are there
-            fresh = [entry for entry in entries if entry.ordinal > before.upto]
-        if not fresh:
-            return
-        gist = await asyncio.to_thread(gathered, before, fresh)
-        await self._store_it(conversation, entries, before, gist)
-        told = await self._told(gist, fresh)
-        if told is not None and told != gist:
+        entries, _ = await looked_back(self._store, conversation, before, _MOST_CHARS)
+        over = self._registry.get(session_id) is None  # then the last words are there too
+        entries = entries if over else settled(entries)
+        gist = await asyncio.to_thread(gathered, before, entries)
+        if gist != before:
+            await self._store_it(conversation, entries, before, gist)
+        told = await self._told(session_id, gist, entries)
+        if told is not None:
             await self._store_it(conversation, entries, gist, told)
 
     async def _store_it(
@@ -164,12 +168,14 @@ class Summaries:
 
     # --- With a model -----------------------------------------------------------------------
 
-    async def _told(self, gist: Gist, fresh: Sequence[Entry]) -> Gist | None:
+    async def _told(self, session_id: str, gist: Gist, entries: Sequence[Entry]) -> Gist | None:
         """None where nobody can be asked now, or nothing came of it."""
-        brain = self._brain()
-        talk = [entry for entry in fresh if entry.kind in (Kind.USER, Kind.ASSISTANT)]
-        said = "\n".join(f"{entry.kind}: {' '.join(entry.text.split())}" for entry in talk)
-        if brain is None or not self._may_ask(brain) or len(said.split()) < _FEW_WORDS:
+        brain, said = self._brain(), _minutes(gist, entries)
+        if brain is None or brain.budget.aside == "never" or len(said.split()) < _FEW_WORDS:
+            return None
+        if not self._may_ask(brain):
+            if len(self._later) < MOST_WAITING:
+                self._later.add(session_id)
             return None
         question = Ask(
             _INSTRUCTIONS,
@@ -185,7 +191,9 @@ class Summaries:
         except (VivavoceError, TimeoutError) as fault:
             log.info("No model has summed up a talk", extra={"error": type(fault).__name__})
             return None
-        return None if offered is None else with_model(gist, offered, said)
+        if offered is None:
+            return None
+        return replace(with_model(gist, offered, said), seen=gist.upto)
 
     async def _asked(self, brain: Brain, question: Ask) -> dict[str, Any] | None:
         written = ""
@@ -209,6 +217,13 @@ class Summaries:
                 return not self._registry.expecting()
             case "never":
                 return False
+
+
+def _minutes(gist: Gist, entries: Sequence[Entry]) -> str:
+    """What was said since a model last summed it up."""
+    spoken = (Kind.USER, Kind.ASSISTANT)
+    fresh = [entry for entry in entries if entry.ordinal > gist.seen and entry.kind in spoken]
+    return "\n".join(f"{entry.kind}: {' '.join(entry.text.split())}" for entry in fresh)
 
 
 def _question(gist: Gist, said: str) -> str:
