@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.session.scene import Scene, answer, call, sent, told, user_turn
+from tests.session.scene import SESSION, Scene, answer, call, sent, told, user_turn
 from vivavoce.language.en.gist import Gist
 from vivavoce.session.context import SUMMARY
 from vivavoce.session.effects import Effect, Send
-from vivavoce.session.events import CallPlaced, SidebandLost, SidebandUp, ToolFinished
+from vivavoce.session.events import CallPlaced, CallSurvived, SidebandLost, SidebandUp, ToolFinished
 from vivavoce.session.policy import Policy, Window
 from vivavoce.session.window import FULL, Held
 from vivavoce.wire.events import ContextUpdated
@@ -168,6 +168,31 @@ def test_the_summary_of_a_call_goes_on_from_what_was_told_before_it() -> None:
     text = sent(effects, cmd.CreateItem)[0].item["content"][0]["text"]
     assert "Paint it green" in text
     assert "Let's use the blue door" in text
+
+
+def test_after_a_restart_of_ours_a_call_can_still_become_shorter() -> None:
+    scene = Scene(SMALL)
+    before = Gist(topic="A house", decisions=("Paint it green.",), turns=9)
+    items: Any = (
+        cmd.message_item(f"{SUMMARY}1", "system", ""),
+        cmd.message_item("vvh_1", "user", "Let's take oak."),
+        cmd.message_item("item_1", "assistant", "Oak it is."),
+    )
+    scene.send(CallSurvived(call_id="rtc_1", items=items, gist=before), SidebandUp())
+    scene.send(rt.Configured(False, SESSION))
+    effects = long_talk(scene)
+    gone = [one.item_id for one in sent(effects, cmd.DeleteItem)]
+    assert gone[:3] == [f"{SUMMARY}1", "vvh_1", "item_1"]
+    text = sent(effects, cmd.CreateItem)[0].item["content"][0]["text"]
+    assert "Paint it green" in text
+    assert "Let's take oak" in text
+
+
+def test_a_model_that_reads_slowly_is_left_with_what_it_can_read_anew() -> None:
+    slow = Policy(window=Window(tokens=1_000, fixed=100, again=200, turns=1))
+    scene = Scene(slow).connect()
+    (updated,) = told(long_talk(scene), ContextUpdated)
+    assert updated.estimated_tokens < 400
 
 
 def test_a_window_that_nobody_knows_is_never_full() -> None:

@@ -225,12 +225,21 @@ def _with(before: Gist, turns: list[_Turn]) -> Gist:
 
 
 def gathered(before: Gist, entries: Sequence[Entry]) -> Gist:
-    """The gist with these entries of the talk, as far as it does not have them."""
-    fresh = [entry for entry in entries if entry.ordinal > before.upto]
+    """The gist with these entries of the talk, as far as it does not have them: those that come
+    after it, and those that were missed and made later."""
+    fresh = [entry for entry in entries if entry.ordinal > before.upto or _made(entry) > before.at]
     if not fresh:
         return before
     gist = told(before, (line for entry in fresh if (line := _line(entry)) is not None))
-    return replace(gist, upto=max(entry.ordinal for entry in fresh))
+    return replace(
+        gist,
+        upto=max(before.upto, *(entry.ordinal for entry in fresh)),
+        at=max(before.at, *(_made(entry) for entry in fresh)),
+    )
+
+
+def _made(entry: Entry) -> float:
+    return entry.created_at.timestamp()
 
 
 def settled(entries: Sequence[Entry]) -> list[Entry]:

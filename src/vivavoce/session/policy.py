@@ -26,6 +26,8 @@ class Window(Record):
     tokens: int
     fixed: int = 0
     """Of it, what instructions and tools take."""
+    again: int | None = None
+    """Of the talk, what the model can read anew before somebody waits for it; None: all of it."""
     turns: int = 10
     """So many of the last are kept word for word, as long as they fit at all."""
 

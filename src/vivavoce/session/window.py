@@ -169,7 +169,10 @@ class Held:
         weight = sum(part.tokens for part in self.parts.values())
         scale = min(max((total - window.fixed) / max(1, weight), _SCALE[0]), _SCALE[1])
         left = max(0, window.tokens - window.fixed)
-        budget = int(max(window.tokens * AFTER - window.fixed, left * AFTER / 2) / scale)
+        after = max(window.tokens * AFTER - window.fixed, left * AFTER / 2)
+        if window.again is not None:  # the beginning is another one: it is read anew
+            after = min(after, window.again)
+        budget = int(after / scale)
         most = int(max(window.tokens * FULL - window.fixed, left * FULL / 2) / scale)
         turns = _turns(parts)
         short: dict[str, str] = {}

@@ -56,6 +56,8 @@ class Gist(Record):
     """What the assistant asked last: a yes to it decides it."""
     upto: float = -1.0
     """The place of the last entry that is in it (`Entry.ordinal`)."""
+    at: float = -1.0
+    """When the last of its entries was made: one that was missed and comes later is newer."""
     seen: float = -1.0
     """The place up to which a model has summed it up."""
 

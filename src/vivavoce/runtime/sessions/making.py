@@ -146,9 +146,11 @@ class Maker:
         policy = since(parts.profile.policy(), session)
         if remembered(session).text:
             policy = for_text(policy)
+        can = parts.provider.capabilities
         window = Window(
-            tokens=parts.provider.capabilities.context_tokens,
+            tokens=can.context_tokens,
             fixed=parts.provider.fixed(setup.session),
+            again=can.history_tokens,
             turns=parts.profile.agent.restore.turns,
         )
         policy = replace(policy, window=window)

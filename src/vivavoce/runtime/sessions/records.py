@@ -129,7 +129,9 @@ class SessionRecords:
         if now is None:
             return []
         self.session = replace(self.session, updated_at=now)
-        conversation = ours(self.conversation, updated_at=now, title=self._title)
+        # Once: by the next time somebody may have found a better one.
+        title, self._title = self._title, None
+        conversation = ours(self.conversation, updated_at=now, title=title)
         return [PutConversation(conversation), PutSession(self.session)]
 
     def account(self, used: Sequence[fx.Account]) -> bool:

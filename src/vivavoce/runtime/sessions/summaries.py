@@ -18,12 +18,12 @@ from typing import Any
 from vivavoce.errors import VivavoceError
 from vivavoce.language.en.gist import Gist, gist_of, with_model
 from vivavoce.runtime.ports import Clock, Journal, Store
-from vivavoce.runtime.sessions.records import ours, title_from
+from vivavoce.runtime.sessions.records import title_from
 from vivavoce.runtime.sessions.registry import Registry
 from vivavoce.session.context import RESULT_CHARS, gathered, settled
 from vivavoce.wire.brain import Ask, Brain, CallArguments, Said, Tool
 from vivavoce.wire.events import TurnTraced
-from vivavoce.wire.records.talk import Conversation, Entry, Kind, PutConversation
+from vivavoce.wire.records.talk import Conversation, Entry, Kind, Put
 
 log = logging.getLogger(__name__)
 
@@ -163,8 +163,10 @@ class Summaries:
         # Its title stays where a person gave it one.
         of_ours = {None, before.title, next(filter(None, map(title_from, entries)), None)}
         title = gist.title if gist.title and latest.title in of_ours else None
-        put = PutConversation(ours(latest, title=title, gist=gist.to_json()))
-        await self._journal.commit([put])
+        now = self._clock.now()
+        better = replace(latest, title=title, gist=gist.to_json(), updated_at=now)
+        # Nothing else: it may end, or be deleted, just now.
+        await self._journal.commit([Put(better, ("title", "gist") if title else ("gist",))])
 
     # --- With a model -----------------------------------------------------------------------
 

@@ -247,10 +247,10 @@ class Put(Value):
     same one with a new status. A delivery that is delivered or refused stays so.
     """
 
-    record: AnyRecord
+    record: AnyRecord | Conversation
     only: tuple[str, ...] = ()
-    """The fields to change of a person or a plan, and a plan that is gone is left alone; none is
-    all of them."""
+    """The fields to change of a person, a plan or a conversation, and one of these that is gone is
+    left alone; none is all of them. A whole conversation is put by `PutConversation`."""
 
 
 class DropMilestone(Value):
