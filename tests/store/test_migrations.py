@@ -111,6 +111,7 @@ async def test_what_the_first_release_stored_is_kept_and_counted(url: str) -> No
         for name in ("asked_by", "because", "reach", "revoked_at", "role"):
             connection.execute(text(f"ALTER TABLE approvals DROP COLUMN {name}"))
         connection.execute(text("ALTER TABLE delegated_tasks DROP COLUMN role"))
+        connection.execute(text("ALTER TABLE conversations DROP COLUMN gist"))
         before = connection.execute(text("SELECT user_id, bytes FROM stored")).all()
         for table in ("messages", "tool_calls", "conversations"):
             _drop_counting(connection, table)

@@ -16,6 +16,7 @@ from vivavoce.app.engine import EmbeddedEngine
 from vivavoce.app.intents import AgentIntents
 from vivavoce.app.settings import Settings
 from vivavoce.app.tools import Toolset
+from vivavoce.runtime.sessions.summaries import Summaries
 from vivavoce.server.services import Services
 
 LISTENING_SECONDS = 2.0
@@ -29,6 +30,7 @@ class Server(Services):
     settings: Settings
     toolset: Toolset
     intents: AgentIntents
+    summaries: Summaries
     engine: EmbeddedEngine | None = None
     listening: asyncio.Event = field(default_factory=asyncio.Event)
     """Set by the listener once it answers."""
@@ -60,6 +62,7 @@ async def running(here: Server) -> AsyncIterator[None]:
             group.create_task(here.library.sweep(here.settings.retention), name="retention"),
             group.create_task(_warm(here), name="warm up"),
             group.create_task(here.voice.admission.watch_budgets(), name="budgets"),
+            group.create_task(here.summaries.run(), name="summaries"),
         ]
         here.background.group = group
         if here.engine is not None:

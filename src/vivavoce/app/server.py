@@ -13,6 +13,7 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import cache, partial
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp
@@ -39,10 +40,12 @@ from vivavoce.runtime.people.reminders import Reminders
 from vivavoce.runtime.ports import Clock, Store
 from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.sessions.library import Library
+from vivavoce.runtime.sessions.live import Traced
 from vivavoce.runtime.sessions.notifier import SessionNotifier
 from vivavoce.runtime.sessions.parts import Parts
 from vivavoce.runtime.sessions.profile import Defaults, Profile
 from vivavoce.runtime.sessions.registry import Registry
+from vivavoce.runtime.sessions.summaries import Summaries
 from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.runtime.tasks.service import Delegating, Tasks
 from vivavoce.server import api
@@ -54,7 +57,8 @@ from vivavoce.server.gate.tokens import AccessTokens, Logins
 from vivavoce.server.metrics import Metrics
 from vivavoce.server.services import Options
 from vivavoce.store import open_store
-from vivavoce.wire.brain import Brain
+from vivavoce.wire.brain import Brain, Budget
+from vivavoce.wire.events import TurnTraced
 from vivavoce.wire.records.talk import new_id
 from vivavoce.wire.records.work import Role
 
@@ -103,7 +107,9 @@ def assemble(
     metrics = Metrics(registry, journal)
     # Without a port of its own a process cannot be told from another after a restart.
     instance = f"{socket.gethostname()}:{settings.port or new_id()}"
-    toolset = Toolset(settings, agent, clock, store, _brain_of(engine, settings), instance=instance)
+    brain = _brain_of(engine, settings)
+    summaries = Summaries(store, journal, clock, registry, brain)
+    toolset = Toolset(settings, agent, clock, store, brain, instance=instance)
     tools, notifier = toolset.registry, SessionNotifier(registry)
     defaults = Defaults(
         model=settings.model,
@@ -136,6 +142,7 @@ def assemble(
         questions=questions,
         most=None if engine is None else engine.result_chars,
         room=shares.more,
+        changed=notifier.changed,
     )
     work = Tasks(
         store=store,
@@ -183,7 +190,7 @@ def assemble(
         registry=registry,
         profile=profile,
         clock=clock,
-        traced=metrics.turn_traced,
+        traced=heard_by(metrics.turn_traced, summaries.turn_over),
         notifier=notifier,
         memory=WorkspaceMemory(store, toolset.place),
         shares=shares,
@@ -209,6 +216,7 @@ def assemble(
         profile=profile,
         voice=voice,
         library=library,
+        summaries=summaries,
         data=UserData(
             store,
             clock,
@@ -244,6 +252,16 @@ def assemble(
     )
 
 
+def heard_by(*hear: Traced) -> Traced:
+    """Each of them hears of every turn."""
+
+    def all_hear(event: TurnTraced) -> None:
+        for one in hear:
+            one(event)
+
+    return all_hear
+
+
 def shares_of(settings: Settings) -> Shares:
     """What one user may have."""
     return Shares(
@@ -273,7 +291,18 @@ def _provider(settings: Settings, clock: Clock, engine: EmbeddedEngine | None) -
         model=settings.model,
         clock=clock,
         embedded=engine is not None,
+        **_reads(settings, engine),
     )
+
+
+def _reads(settings: Settings, engine: EmbeddedEngine | None) -> dict[str, Any]:
+    """How much the model reads: as its brain says, as the operator says, else by its name."""
+    if engine is not None:
+        return {"window": engine.window, "weigh": engine.weigh}
+    if not settings.context_tokens:
+        return {}
+    given = Budget(context_tokens=settings.context_tokens)
+    return {"window": lambda: given}
 
 
 def own_url(settings: Settings) -> str:

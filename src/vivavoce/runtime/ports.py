@@ -355,10 +355,14 @@ class Capabilities(Value):
     """What differs between providers and models, as data."""
 
     context_tokens: int
+    """Of one answer: instructions, tools and the talk."""
     session_seconds: float
     voices: tuple[Voice, ...]
     pictures: bool = False
     """Can its model look at images?"""
+    history_tokens: int | None = None
+    """Of a talk that goes on in a new call: more than that it would have to read for long before
+    it can answer. None: as much as there is room for."""
 
 
 class Call(Value):

@@ -24,6 +24,7 @@ def requested(event: CallRequested, draft: Draft) -> None:
     name = event.name or state.work.names.get(event.item_id, "")
     state.work.ran.add(event.call_id)
     state.work.open_calls.add(event.call_id)
+    state.talk.held.called(event.item_id, event.call_id, name, event.arguments)
     ordinal = state.talk.order.place(event.item_id, None, draft.now_ms)
     state.talk.turns.called(event.response_id, event.call_id, name, draft.now)
     draft.do(RunTool(event.call_id, name, event.arguments, ordinal))

@@ -14,7 +14,7 @@ from vivavoce.session.effects import Effect, Record, Send, StartTimer, Tell
 from vivavoce.session.state import Phase, Signal, State
 from vivavoce.wire.clean import clean_text
 from vivavoce.wire.events import ErrorOccurred, SessionStatus, TurnTraced, VoiceEvent
-from vivavoce.wire.realtime.client import CancelResponse, ClientEvent, CreateItem
+from vivavoce.wire.realtime.client import CancelResponse, ClientEvent, CreateItem, DeleteItem
 from vivavoce.wire.records.talk import Entry, Kind, Modality, Status, entry_id
 
 IDLE = "idle"
@@ -47,12 +47,21 @@ class Draft:
         if self.state.sideband.up:
             self.do(Send(command, urgent=urgent))
 
-    def add_item(self, item: Mapping[str, Any]) -> None:
-        """Put an item of ours into the conversation, and go on until it is there."""
-        command = CreateItem(item, self.state.next_id())
+    def add_item(self, item: Mapping[str, Any], *, previous: str | None = None) -> None:
+        """Put an item of ours into the conversation, and go on until it is there: at its end, or
+        behind another."""
+        command = CreateItem(item, self.state.next_id(), previous)
+        self.state.talk.held.joined(item)
         sideband = self.state.sideband
         sideband.unconfirmed[command.item_id] = command
         sideband.guard.ours.add(command.item_id)
+        self.send(command)
+
+    def delete_item(self, item_id: str) -> None:
+        """Take an item out, and go on until it is gone."""
+        command = DeleteItem(item_id, self.state.next_id())
+        self.state.sideband.leaving[item_id] = command
+        self.state.talk.held.left(item_id)
         self.send(command)
 
     def record(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from vivavoce.language.en.gist import Gist
 from vivavoce.wire.hints import Briefing
 from vivavoce.wire.realtime.facts import ProviderEvent
 from vivavoce.wire.records.talk import Entry, Status
@@ -27,6 +28,8 @@ class CallPlaced(Value):
     instructions: str | None = None
     history: tuple[Mapping[str, Any], ...] = ()
     history_tokens: int = 0
+    gist: Gist = Gist()
+    """Of what was said before the history."""
     greeting: str | None = None
     reason: str = "start"
     briefing: Briefing | None = None
@@ -48,6 +51,10 @@ class CallSurvived(Record):
     known_calls: tuple[str, ...] = ()
     seeded: tuple[str, ...] = ()
     """Items of ours from the beginning of the call."""
+    items: tuple[Mapping[str, Any], ...] = ()
+    """What the call has, as far as it can be known: its history, and what was said since."""
+    gist: Gist = Gist()
+    """Of what was said before."""
     age: float = 0.0
     """Seconds since the call was placed."""
 
@@ -118,6 +125,15 @@ class NewsOver(Value):
     key: str
 
 
+class Update(Value):
+    """Something that the model should know, and nobody need say (seed 000 §5.3): `urgent` at
+    once, anything else at the next pause, where the latest of a `key` counts."""
+
+    key: str
+    words: str
+    urgent: bool = False
+
+
 class ApprovalAsked(Value):
     """`question` is said as it is, and the user's next yes or no answers it."""
 
@@ -183,6 +199,7 @@ OwnEvent = (
     | TaskFinished
     | News
     | NewsOver
+    | Update
     | ApprovalAsked
     | ApprovalSettled
     | TimerFired

@@ -81,6 +81,7 @@ def _user_item(item_id: str, previous: str | None, draft: Draft) -> UserItem:
     if item_id not in state.talk.heard:
         ordinal = state.talk.order.place(item_id, previous, draft.now_ms)
         state.talk.heard[item_id] = UserItem(item_id, ordinal, previous)
+        state.talk.held.expect(item_id, "user")
     return state.talk.heard[item_id]
 
 
@@ -186,6 +187,8 @@ def deleted(event: rt.ItemDeleted, draft: Draft) -> None:
     """Speech that went again before its words came is part of what is said next: the provider
     has taken a turn back. Whatever was recorded stays so."""
     talk = draft.state.talk
+    talk.held.left(event.item_id)
+    draft.state.sideband.leaving.pop(event.item_id, None)
     item = talk.heard.get(event.item_id)
     if item is not None and not item.settled:
         del talk.heard[event.item_id]
@@ -197,6 +200,7 @@ def _said(
     item: UserItem, text: str, draft: Draft, *, modality: Modality = "voice", **extra: bool
 ) -> None:
     """`extra`: `backfill`, or data of the entry."""
+    draft.state.talk.held.words(item.item_id, "user", text)
     key = draft.record(
         Kind.USER, item.item_id, text, ordinal=item.ordinal, modality=modality, **extra
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from vivavoce.session import calling, hearing, news, saying, sideband, timing
+from vivavoce.session import calling, hearing, news, saying, sideband, timing, trimming
 from vivavoce.session import events as own
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import Effect
@@ -99,6 +99,8 @@ class Machine:
             sideband.end(draft, *draft.ending)
         calling.settle(draft)
         hearing.settle_typed(draft)
+        news.pause(draft)
+        trimming.make_room(draft)
         draft.trace()
         return draft.effects
 
@@ -186,6 +188,8 @@ class Machine:
                 news.arrived(event, draft)
             case own.NewsOver():
                 news.over(event, draft)
+            case own.Update():
+                news.updated(event, draft)
             case own.ApprovalAsked():
                 news.approval_asked(event, draft)
             case own.ApprovalSettled():

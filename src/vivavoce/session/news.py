@@ -15,12 +15,19 @@ import re
 from vivavoce.language.en.answers import consent, reach, stops
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import CancelCalls, Resolve, StartTimer, Told
-from vivavoce.session.events import ApprovalAsked, ApprovalSettled, News, NewsOver
+from vivavoce.session.events import (
+    ApprovalAsked,
+    ApprovalSettled,
+    News,
+    NewsOver,
+    Update,
+)
 from vivavoce.session.state import Asked, Phase
 from vivavoce.wire.realtime.client import message_item
 
 INTERIM = "interim"
 """The timer after which a tool that still runs gets a word."""
+_MOST_UPDATES = 20
 _INTO_IT = 800.0
 """Milliseconds of a request: who says yes earlier cannot have heard what it is about."""
 
@@ -45,6 +52,31 @@ def over(event: NewsOver, draft: Draft) -> None:
     """It is not said word for word any more, unless that has begun."""
     if draft.state.work.word_for_word.pop(event.key, None) is not None:
         draft.state.talk.responses.unsay(event.key)
+
+
+def updated(event: Update, draft: Draft) -> None:
+    """No sign of life: nobody is there because of it."""
+    work = draft.state.work
+    work.updates.pop(event.key, None)
+    if event.urgent:
+        _inform(event.words, draft)
+    else:
+        work.updates[event.key] = event.words
+        for oldest in list(work.updates)[:-_MOST_UPDATES]:
+            del work.updates[oldest]
+
+
+def pause(draft: Draft) -> None:
+    """What waited for it is told to the model, all at once."""
+    updates = draft.state.work.updates
+    if updates and draft.state.at_rest:
+        _inform("\n".join(updates.values()), draft)
+        updates.clear()
+
+
+def _inform(words: str, draft: Draft) -> None:
+    item_id = draft.state.item_id(f"update:{draft.state.next_id()}")
+    draft.add_item(message_item(item_id, "system", words))
 
 
 def approval_asked(event: ApprovalAsked, draft: Draft) -> None:

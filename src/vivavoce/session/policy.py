@@ -20,6 +20,18 @@ class Identity(Record):
     user_id: str
 
 
+class Window(Record):
+    """How much the session's model reads, in tokens."""
+
+    tokens: int
+    fixed: int = 0
+    """Of it, what instructions and tools take."""
+    again: int | None = None
+    """Of the talk, what the model can read anew before somebody waits for it; None: all of it."""
+    turns: int = 10
+    """So many of the last are kept word for word, as long as they fit at all."""
+
+
 class Policy(Record):
     """Times in seconds; None is no limit. `idle_question` is said word for word with the
     warning, and is itself no sign of life."""
@@ -45,6 +57,8 @@ class Policy(Record):
     one_connection: bool = False
     """The connection is the session (text without a call): once it is lost there is nothing to
     go back to."""
+    window: Window | None = None
+    """None: nobody knows, and nothing is taken out of a call."""
     budget_words: str = (
         "I'm sorry, what you may use in a day is used up, so I have to stop here. "
         "Everything we said is kept."

@@ -36,6 +36,7 @@ def output_item(event: rt.OutputItemAdded, draft: Draft) -> None:
     if call:
         state.work.names[item.id] = item.name or ""
     elif item.type == "message":
+        state.talk.held.expect(item.id, "assistant")
         _utterance(item.id, event.response_id, draft)
 
 
@@ -80,6 +81,7 @@ def _write_down(item: Utterance, draft: Draft, *, backfill: bool = False) -> Non
             "interrupted": True,
             "audio_end_ms": round(item.cut_ms or 0),
         }
+    draft.state.talk.held.words(item.item_id, "assistant", heard)
     key = draft.record(
         Kind.ASSISTANT,
         item.item_id,
@@ -199,6 +201,7 @@ def response_done(event: rt.ResponseDone, draft: Draft) -> None:
     state.talk.turns.done(event.response_id, event.status)
     news.response_over(event.response_id, event.status, draft)
     if event.usage != rt.Usage():
+        state.talk.held.used(event.usage)
         state.clock.context_tokens = event.usage.input + event.usage.output
         draft.do(Account(event.usage))
     if event.status == "failed":

@@ -22,6 +22,7 @@ from vivavoce.session.events import (
 )
 from vivavoce.session.policy import Setup
 from vivavoce.session.state import Phase, Signal
+from vivavoce.session.window import Held
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.events import (
     ConnectionStatus,
@@ -99,6 +100,9 @@ def call_survived(event: CallSurvived, draft: Draft) -> None:
     for item_id, words in event.typed:  # just so
         state.sideband.unsure.add(item_id)
         draft.add_item(message_item(item_id, "user", words))
+    state.talk.held.gist = event.gist
+    for item in event.items:
+        state.talk.held.joined(item)
     timing.start(draft, event.age)
     draft.signal(Signal.CALL_PLACED)
     draft.signal(Signal.SIDEBAND_LOST)
@@ -113,10 +117,14 @@ def up(draft: Draft) -> None:
     _order(draft)
     waiting = tuple(sideband.unconfirmed.values())
     if sideband.fresh:
+        news, state.talk.held = state.talk.held, Held(placed.gist)
         for item in placed.history:
             draft.add_item(item)
+        state.talk.held.follow(news)
     for command in waiting:  # news of today comes after the history
         draft.send(command)
+    for leaving in tuple(sideband.leaving.values()):
+        draft.send(leaving)
     if sideband.fresh:
         sideband.fresh = False
         draft.tell(
@@ -255,6 +263,10 @@ def fault(event: Fault, draft: Draft) -> None:
 
 def _about_an_item(event_id: str | None, draft: Draft) -> bool:
     state = draft.state
+    for item_id, leaving in list(state.sideband.leaving.items()):
+        if leaving.event_id == event_id:
+            del state.sideband.leaving[item_id]  # it was gone already
+            return True
     if event_id in state.sideband.sought:
         # It was deleted meanwhile: nothing to make up for.
         state.sideband.followers.pop(state.sideband.sought.pop(event_id), None)

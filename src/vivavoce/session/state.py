@@ -18,7 +18,7 @@ import orjson
 from vivavoce.session.events import CallPlaced
 from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.session.talk import Talk
-from vivavoce.wire.realtime.client import CreateItem
+from vivavoce.wire.realtime.client import CreateItem, DeleteItem
 
 MAX_STRIKES = 3
 _LOCKED = ("instructions", "tools", "tool_choice", "output_modalities", "max_output_tokens")
@@ -171,6 +171,7 @@ class Sideband:
     followers: dict[str, str] = field(default_factory=dict)  # that item → the one after it
     unsure: set[str] = field(default_factory=set)  # items that the model may have already
     unconfirmed: dict[str, CreateItem] = field(default_factory=dict)
+    leaving: dict[str, DeleteItem] = field(default_factory=dict)  # items that we take out
     placed: CallPlaced = _NOT_PLACED  # with what the call is to be told first
 
 
@@ -188,6 +189,7 @@ class Work:
     retold: set[str] = field(default_factory=set)  # news whose answer failed once
     approvals: dict[str, Asked] = field(default_factory=dict)
     slow_tool: str = ""
+    updates: dict[str, str] = field(default_factory=dict)  # key → what waits for a pause
 
     def another_call(self) -> Work:
         """The new call knows nothing of the calls that run: they are tasks for it. What was put
@@ -197,6 +199,7 @@ class Work:
             ran=self.ran,
             tasks=self.tasks | self.open_calls,
             slow_tool=self.slow_tool,
+            updates=self.updates,
         )
 
 
@@ -234,6 +237,22 @@ class State:
     def asking_who_is_there(self) -> bool:
         """The idle question was put, and nobody stirred since."""
         return self.clock.warned and self.policy.idle_question is not None
+
+    @property
+    def at_rest(self) -> bool:
+        """A pause: nobody speaks, and nothing is answered, run, wished or on its way."""
+        responses = self.talk.responses
+        return (
+            self.phase in (Phase.READY, Phase.WAITING_TASK)
+            and self.sideband.up
+            and not self.sideband.fresh
+            and not self.sideband.unconfirmed
+            and not responses.busy
+            and not responses.wished
+            and not responses.saying
+            and self.talk.speech.sounding is None
+            and not self.work.open_calls
+        )
 
     @property
     def voice_locked(self) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from vivavoce.session.speech import Speech
 from vivavoce.session.turns import Turns
+from vivavoce.session.window import Held
 from vivavoce.wire.records.talk import Entry
 from vivavoce.wire.values import Value
 
@@ -221,6 +222,7 @@ class Talk:
     speech: Speech = field(default_factory=Speech)
     heard: dict[str, UserItem] = field(default_factory=dict)
     turns: Turns = field(default_factory=Turns)
+    held: Held = field(default_factory=Held)
     typed: dict[str, Question] = field(default_factory=dict)  # our item → what came of it
     speech_began_ms: int = 0
     began_ms: dict[str, float] = field(default_factory=dict)  # user's item → its first sound

@@ -196,7 +196,7 @@ TIMES = (
 """What makes a to-do due."""
 _PLACED = ("user_id", "conversation_id")
 _BEGUN = ("voice_session_id", "call_id", "description", "role")
-_KEPT = ("title", "summary", "extracted_intent", "intent_payload")
+_KEPT = ("title", "summary", "gist", "extracted_intent", "intent_payload")
 _END = ("status", "ended_at", "end_reason", "duration_ms")
 
 # In the order of foreign keys.

@@ -124,7 +124,7 @@ def _fill_in(connection: Connection) -> None:
 
 SCRIPTS = "vivavoce.store:migrations"
 # Every revision in `migrations/versions`, oldest first; a test compares the two.
-REVISIONS = ("0005", "0006", "0009")
+REVISIONS = ("0005", "0006", "0007", "0009")
 HEAD = REVISIONS[-1]
 
 # Any number will do, as long as every version of us takes the same one.

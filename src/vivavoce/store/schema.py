@@ -100,6 +100,8 @@ conversations = _table(
     sa.Column("duration_seconds", sa.Integer),
     # When it began or something was last said: a list of thousands is read along its index.
     sa.Column("last_activity_at", Utc),
+    # What the server gathered of what was said, for a model that cannot be told all of it.
+    sa.Column("gist", Document),
     _one_of("conversations", "context_type", "onboarding", "goal", "task", "reschedule", "voice"),
     sa.UniqueConstraint("id", "user_id", name="conversations_owner_key"),
     sa.Index("idx_conversations_updated", "updated_at"),

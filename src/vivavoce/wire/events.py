@@ -90,7 +90,8 @@ class SessionStatus(VoiceEvent):
 
 
 class ContextUpdated(VoiceEvent):
-    """What the model was told: after a start, a resume or a restore."""
+    """What the model was told: after a start, a resume or a restore. `window`: in a long call the
+    oldest turns gave way to a summary."""
 
     type = "context.updated"
     reason: str

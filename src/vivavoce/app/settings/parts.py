@@ -343,6 +343,9 @@ class EngineSettings(BaseSettings):
         json_schema_extra={"shown": "`vivavoce`, or `gpt-realtime-2.1` at a provider"},
     )
     """The provider's Realtime model."""
+    context_tokens: int = Field(default=0, ge=0, le=10_000_000)
+    """Tokens that a model is asked at once: instructions, tools and the talk. 0 is all that it
+    reads, as its name, its file or its server tells; a server that does not tell is asked 8,000."""
     voice: str = Field(default="marin", min_length=1)
     """Voice, in place of the one the agent names."""
     transcription_model: str = Field(default="gpt-4o-mini-transcribe", min_length=1)

@@ -25,7 +25,7 @@ from vivavoce.engine.turn.manners import Manners
 from vivavoce.engine.turn.requests import check_opus
 from vivavoce.engine.turn.state import Policy
 from vivavoce.errors import ModelUnavailable, NotFound, Unavailable
-from vivavoce.wire.brain import Brain
+from vivavoce.wire.brain import Brain, Budget, Weighing
 from vivavoce.wire.realtime.refusal import Refused
 from vivavoce.wire.realtime.session import Kind, NoiseReductionType
 from vivavoce.wire.values import Value
@@ -43,13 +43,21 @@ class EngineOptions(Value):
     session_seconds: float = 3600.0
     responses_per_minute: int | None = None
     backchannel: frozenset[str] = frozenset()
-    context_tokens: int = 8_000
-    """At most; a brain that reads slowly is asked less."""
+    context_tokens: int | None = None
+    """At most; None is all that the brain reads."""
     speculate: bool = True
     manners: Manners | None = None
     noise_reduction: NoiseReductionType | None = None
     """Where a session does not say."""
     media: MediaOptions = field(default_factory=MediaOptions)
+
+
+def reads(brain: Brain, most: int | None) -> Budget:
+    """What this brain is asked at once, within what the operator allows."""
+    budget = brain.budget
+    if not most or most >= budget.context_tokens:
+        return budget
+    return replace(budget, context_tokens=most)
 
 
 class Engine:
@@ -191,11 +199,12 @@ class Engine:
             paced=paced,
             backchannel=self.options.backchannel,
             responses_per_minute=self.options.responses_per_minute,
-            context_tokens=min(self.options.context_tokens, parts.brain.budget.context_tokens),
+            context_tokens=reads(parts.brain, self.options.context_tokens).context_tokens,
             result_chars=parts.brain.budget.result_chars,
             speculate=self.options.speculate,
             manners=self.options.manners,
             count=parts.brain.count,
+            fixed=parts.brain.fixed if isinstance(parts.brain, Weighing) else None,
         )
         call = Call(new_id("rtc"), policy, configuration, parts, access.ours)
         self._calls[call.id] = call

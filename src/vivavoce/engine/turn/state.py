@@ -7,7 +7,7 @@ orders into the draft; `machine` routes facts to them.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -18,7 +18,7 @@ from vivavoce.engine.turn.conversation import Conversation, clip_of
 from vivavoce.engine.turn.facts import AllSpoken, AnswerFailed, Spoken, Thought
 from vivavoce.engine.turn.manners import Manners
 from vivavoce.engine.turn.orders import Audience, Order, Send
-from vivavoce.wire.brain import Awaited, Finished
+from vivavoce.wire.brain import Awaited, Finished, Said, Tool
 from vivavoce.wire.realtime.items import Item, Status, item_object
 from vivavoce.wire.realtime.server import EventType, frame
 from vivavoce.wire.realtime.session import ServerVad
@@ -67,6 +67,8 @@ class Policy(Value):
     """What is said without asking the brain, in a session that wants it; None: in none."""
     count: Callable[[str], int] = lambda text: len(text) // 4 + 1
     """How many tokens a text is to the brain."""
+    fixed: Callable[[str, Sequence[Tool]], int] | None = None
+    """How many tokens instructions and tools are to it; None: no more than their text."""
 
 
 @dataclass(slots=True)
@@ -199,6 +201,8 @@ class State:
     play_until: float = 0.0
     audio_started: bool = False
     begun: deque[float] = field(default_factory=deque)
+    left_out: tuple[tuple[object, ...], Said] | None = None
+    """Which turns were left out of the last question, and what was told in their place."""
 
     @property
     def clip_bytes(self) -> int:

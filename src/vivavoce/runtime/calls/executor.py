@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -54,11 +54,13 @@ from vivavoce.runtime.limits import Window
 from vivavoce.runtime.ports import Clock, Journal, Store, Toolbox, ToolContext, ToolOutput, nobody
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.talk import CallStatus, Change, ToolCall
+from vivavoce.wire.records.work import Role
 from vivavoce.wire.values import Value
 
 log = logging.getLogger(__name__)
 
 PROGRESS_SECONDS = 1.0  # durable progress, at most this often a call
+_BESIDE = ("http", "task")  # calls that no talk made
 QUIET_SECONDS = 5.0  # for the last words of a cancelled call
 LEAVE_SECONDS = 10.0  # for a call whose user goes
 
@@ -91,6 +93,9 @@ class Progress:
         return self._call
 
 
+Changed = Callable[[ToolCall, Sequence[str], Role], Awaitable[None]]
+
+
 class _Running(Value):
     call: ToolCall
     answer: asyncio.Future[ToolOutcome]
@@ -102,8 +107,9 @@ class _Running(Value):
 class ToolExecutor:
     """Runs calls, each once. Cancelling the task that runs one cancels the call.
 
-    `settled` is told of every call that ran, once its outcome is durable; `room` says what a
-    user may have stored with one more.
+    `settled` is told of every call that ran, once its outcome is durable, `changed` of the files
+    that one changed which no live talk asked for; `room` says what a user may have stored with
+    one more.
     """
 
     def __init__(
@@ -120,10 +126,11 @@ class ToolExecutor:
         questions: Questions | None = None,
         most: Callable[[], int] | None = None,
         room: Callable[[str], Sequence[Change]] = lambda user_id: (),
+        changed: Changed | None = None,
     ) -> None:
         self._tools, self._calls, self._journal, self._clock = tools, calls, journal, clock
         self._per_user, self._per_session = per_user, per_session
-        self._settled = settled
+        self._settled, self._changed = settled, changed
         self._gate, self._questions = gate, questions
         self._most = most or (lambda: MODEL_LIMIT)
         self._room = room
@@ -352,6 +359,8 @@ class ToolExecutor:
             self._gate.noted(done, told, request.task_id, success=outcome.success)
         if self._settled is not None:
             self._settled(done)
+        if self._changed is not None and outcome.files_changed and request.origin in _BESIDE:
+            await self._changed(done, outcome.files_changed, request.role)
         return outcome
 
     async def _attempt(

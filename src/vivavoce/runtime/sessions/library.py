@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from vivavoce.errors import NotFound, SessionNotFound, found
+from vivavoce.language.en.gist import Gist, gist_of
 from vivavoce.language.en.numbers import redact_said
 from vivavoce.logs import fields
 from vivavoce.runtime.ids import SessionIds
@@ -191,7 +192,12 @@ class Library:
         if conversation is None:
             return []
         title = conversation.title or next(filter(None, map(title_from, added)), None)
-        return [PutConversation(replace(conversation, title=title, updated_at=self._clock.now()))]
+        known = gist_of(conversation.gist)
+        # What belongs before the end of what was summed up: all of it is read once more.
+        anew = any(entry.ordinal <= known.upto for entry in added)
+        gist = Gist(title=known.title).to_json() if anew else None
+        now = self._clock.now()
+        return [PutConversation(replace(conversation, title=title, gist=gist, updated_at=now))]
 
     async def check_led(self, session: VoiceSession, role: Role) -> None:
         """Raises `Forbidden` for who has a lesser role than the session or its conversation."""
