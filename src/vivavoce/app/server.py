@@ -184,6 +184,7 @@ def assemble(
         profile=profile,
         clock=clock,
         traced=metrics.turn_traced,
+        failed=metrics.fault_met,
         notifier=notifier,
         memory=WorkspaceMemory(store, toolset.place),
         shares=shares,

@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from vivavoce.session.events import CallPlaced
+from vivavoce.session.events import CallPlaced, ToolFinished
 from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.session.talk import Talk
 from vivavoce.wire.realtime.client import CreateItem
@@ -171,6 +171,7 @@ class Sideband:
     followers: dict[str, str] = field(default_factory=dict)  # that item → the one after it
     unsure: set[str] = field(default_factory=set)  # items that the model may have already
     unconfirmed: dict[str, CreateItem] = field(default_factory=dict)
+    taken_out: set[str] = field(default_factory=set)  # our frames: whose items may be gone already
     placed: CallPlaced = _NOT_PLACED  # with what the call is to be told first
 
 
@@ -185,7 +186,7 @@ class Work:
     news: dict[str, str] = field(default_factory=dict)  # key → our item
     word_for_word: dict[str, str] = field(default_factory=dict)  # key → what is said of it
     telling: dict[str, tuple[str, ...]] = field(default_factory=dict)  # response → keys
-    retold: set[str] = field(default_factory=set)  # news whose answer failed once
+    held: dict[str, ToolFinished] = field(default_factory=dict)  # results that wait for words
     approvals: dict[str, Asked] = field(default_factory=dict)
     slow_tool: str = ""
 
@@ -196,6 +197,7 @@ class Work:
             names=self.names,
             ran=self.ran,
             tasks=self.tasks | self.open_calls,
+            held=self.held,
             slow_tool=self.slow_tool,
         )
 
