@@ -18,7 +18,7 @@
     ├── Slow                       a retry may help
     │   ├── RequestTimeout         408 timeout
     │   └── ToolTimeout            408 tool_timeout
-    ├── ToolFailed                 500 internal_error; the model explains it
+    ├── ToolFailed                 500 tool_failed; the model explains it
     │   ├── IntentRefused          400 intent_refused; the model asks the user again
     │   └── OrchestratorUnavailable 502 orchestrator_error; kept, and tried again
     ├── ProviderError              502 openai_error
@@ -165,6 +165,7 @@ class ToolTimeout(Slow):
 class ToolFailed(VivavoceError):
     """A tool ran and failed; `cause` is a key of `SPOKEN` where we know one."""
 
+    code = "tool_failed"
     retryable = True
 
     def __init__(self, message: str, *, cause: str | None = None, **details: Any) -> None:

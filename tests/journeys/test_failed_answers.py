@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ class Moody(ScriptedBrain):
         self.left, self._after = times, after
         self.asked: list[Ask] = []
 
-    async def answer(self, ask: Ask) -> AsyncIterator[Piece]:
+    async def answer(self, ask: Ask) -> AsyncGenerator[Piece, None]:
         self.asked.append(ask)
         if self.left > 0:
             self.left -= 1

@@ -103,7 +103,15 @@ def assemble(
     metrics = Metrics(registry, journal)
     # Without a port of its own a process cannot be told from another after a restart.
     instance = f"{socket.gethostname()}:{settings.port or new_id()}"
-    toolset = Toolset(settings, agent, clock, store, _brain_of(engine, settings), instance=instance)
+    toolset = Toolset(
+        settings,
+        agent,
+        clock,
+        store,
+        _brain_of(engine, settings),
+        why_no_brain=partial(_why_no_brain, engine, settings),
+        instance=instance,
+    )
     tools, notifier = toolset.registry, SessionNotifier(registry)
     defaults = Defaults(
         model=settings.model,
@@ -264,6 +272,13 @@ def _brain_of(engine: EmbeddedEngine | None, settings: Settings) -> Callable[[],
     if engine is None and settings.brain_by_url:
         return cache(partial(chat_brain, settings))
     return lambda: engine.brain if engine is not None else None
+
+
+def _why_no_brain(engine: EmbeddedEngine | None, settings: Settings) -> str:
+    """Empty where there is one, or will be once it is loaded."""
+    if engine is None:
+        return "" if settings.brain_by_url else "no language model is set for the built-in agents"
+    return "the language model cannot be loaded" if engine.failed else ""
 
 
 def _provider(settings: Settings, clock: Clock, engine: EmbeddedEngine | None) -> OpenAIProvider:
