@@ -30,7 +30,11 @@
     │   └── OutcomeUnknown         503; it may have been written: look before trying again
     ├── EngineFault                500 engine_error; a model of the embedded engine failed
     │   ├── EarsError
-    │   ├── BrainError
+    │   ├── BrainError             or, as OpenAI calls it, what its server says:
+    │   │   ├── BrainBusy          rate_limit_exceeded
+    │   │   ├── BrainSpent         insufficient_quota
+    │   │   ├── BrainLocked        invalid_api_key
+    │   │   └── BrainFull          context_length_exceeded
     │   └── MouthError
     └── InternalError              500 internal_error
 
@@ -241,6 +245,25 @@ class EarsError(EngineFault):
 
 class BrainError(EngineFault):
     pass
+
+
+class BrainBusy(BrainError):
+    code = "rate_limit_exceeded"
+
+
+class BrainSpent(BrainError):
+    code = "insufficient_quota"
+    retryable = False
+
+
+class BrainLocked(BrainError):
+    code = "invalid_api_key"
+    retryable = False
+
+
+class BrainFull(BrainError):
+    code = "context_length_exceeded"
+    retryable = False
 
 
 class MouthError(EngineFault):

@@ -233,6 +233,19 @@ def test_a_tool_that_runs_for_long_is_owned_up_to_once() -> None:
     assert [type(e).__name__ for e in stopped].count("CancelCalls") == 1
 
 
+def test_a_tool_that_never_answers_is_not_waited_for_for_ever() -> None:
+    scene = asked(Scene())
+    scene.send(call(), rt.ResponseDone("r1"))
+    effects = scene.wait(45).send(ev.TimerFired("overdue"))
+    assert StartTimer("overdue", 855.0) in effects
+    scene.send(*answer("r2", "a2", spoken(effects)[0], "u1"), rt.PlaybackStopped("r2"))
+    effects = scene.wait(855).send(ev.TimerFired("overdue"))
+    [output] = sent(effects, cmd.CreateItem)
+    assert "never answered" in output.item["output"]
+    assert len(sent(effects, cmd.CreateResponse)) == 1
+    assert not scene.send(ev.ToolFinished("call_1", "14:30"))  # too late
+
+
 def test_a_tool_that_waits_for_the_user_is_never_late() -> None:
     scene = asked(Scene(Policy(unhurried=frozenset({"current_time"}))))
     began = scene.send(call(), rt.ResponseDone("r1"))

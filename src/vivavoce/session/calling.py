@@ -13,6 +13,10 @@ from vivavoce.wire.realtime.facts import CallRequested
 
 _AWAY = (Phase.DISCONNECTED, Phase.INITIALIZING, Phase.RECONNECTING, Phase.TERMINATED)
 
+NEVER_ANSWERED = (
+    '{"success": false, "error": "It never answered; what came of it is not known.", '
+    '"recoverable": false, "suggestion": "Say so, and look before trying again"}'
+)
 _AND_NEWS = "Then tell them in a sentence or two what the newest results and system messages say."
 
 
@@ -53,6 +57,7 @@ def finished(event: ToolFinished, draft: Draft) -> None:
         state.work.held[event.call_id] = event
         return
     state.work.open_calls.discard(event.call_id)
+    state.work.owned_up = state.work.owned_up and bool(state.work.open_calls)
     state.talk.turns.finished(event.call_id)
     item_id = state.item_id(f"output:{event.call_id}")
     draft.add_item(output_item(item_id, event.call_id, event.output))
@@ -62,6 +67,12 @@ def finished(event: ToolFinished, draft: Draft) -> None:
         draft.add_item(picture_item(shown, picture))
         state.talk.responses.wish(shown)
     draft.active()
+
+
+def abandon(draft: Draft) -> None:
+    """The calls that never answered: the model is told so, and a late result is dropped."""
+    for call_id in sorted(draft.state.work.open_calls):
+        finished(ToolFinished(call_id, NEVER_ANSWERED), draft)
 
 
 def _words_on_their_way(state: State) -> bool:

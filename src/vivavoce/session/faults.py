@@ -124,17 +124,25 @@ def nothing_came(draft: Draft) -> None:
         answer_failed("no_answer", wish or Wish(), draft, words)
 
 
-def overdue(draft: Draft) -> None:
-    """A tool has run for long: the user knows that it does, and how to end it."""
+def overdue(draft: Draft) -> bool:
+    """A tool has run for long: the user knows that it does, and how to end it. True once it is
+    not to be waited for any more."""
     state = draft.state
     if not state.work.open_calls or state.work.approvals:
-        return
+        return False
+    if state.work.owned_up:
+        draft.do(Failed("ETIMEDOUT", Recovery.MODEL, "error"))
+        return True
     if state.phase in (Phase.LISTENING, Phase.SPEAKING) or state.talk.responses.busy:
         draft.do(StartTimer(OVERDUE, 2.0))
-        return
+        return False
+    state.work.owned_up = True
+    left = state.policy.abandon_after - (state.policy.overdue_after or 0.0)
+    draft.do(StartTimer(OVERDUE, max(0.0, left)))
     row = SPOKEN["tool_overdue"]
     draft.do(Failed("tool_overdue", row.recovery, row.level))
     _say("tool_overdue", INTERIM, row.level, draft)
+    return False
 
 
 def notify(level: Level, message: str, draft: Draft, action: str = "") -> None:

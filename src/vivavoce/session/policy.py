@@ -47,6 +47,8 @@ class Policy(Record):
     last when it is not."""
     overdue_after: float | None = 45.0
     """A tool that runs longer is owned up to."""
+    abandon_after: float = 900.0
+    """From then on it is not waited for: whatever limits a tool has of its own have failed."""
     unhurried: frozenset[str] = frozenset()
     """Tools that wait for somebody, and are never late."""
     one_connection: bool = False

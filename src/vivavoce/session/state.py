@@ -189,6 +189,7 @@ class Work:
     held: dict[str, ToolFinished] = field(default_factory=dict)  # results that wait for words
     approvals: dict[str, Asked] = field(default_factory=dict)
     slow_tool: str = ""
+    owned_up: bool = False  # the user was told that a tool runs for long
 
     def another_call(self) -> Work:
         """The new call knows nothing of the calls that run: they are tasks for it. What was put

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vivavoce.session import faults, news, talk, turns
+from vivavoce.session import calling, faults, news, talk, turns
 from vivavoce.session.draft import IDLE, Draft
 from vivavoce.session.effects import StartTimer, StopTimer
 from vivavoce.session.events import TimerFired
@@ -56,7 +56,8 @@ def fired(event: TimerFired, draft: Draft) -> None:
         case faults.RETRY:
             faults.again(draft)
         case faults.OVERDUE:
-            faults.overdue(draft)
+            if faults.overdue(draft):
+                calling.abandon(draft)
         case talk.INTERIM:
             news.interim(draft)
         case turns.TIMER:
