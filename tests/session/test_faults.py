@@ -132,9 +132,19 @@ def test_the_model_is_not_asked_to_go_on_from_an_apology() -> None:
 def test_an_answer_that_broke_off_goes_on_where_it_stopped() -> None:
     scene = asked(Scene())
     scene.send(rt.OutputItemAdded("r1", message("a1")), rt.AssistantDelta("r1", "a1", "It is"))
+    scene.send(rt.PlaybackStarted("r1"))
+    scene.wait(1)
     fails(scene, "r1", "server_error")
     [again] = sent(scene.wait(1).send(ev.TimerFired("retry")), cmd.CreateResponse)
     assert "Go on where it stopped" in (again.instructions or "")
+
+
+def test_an_answer_that_nobody_heard_begins_anew() -> None:
+    scene = asked(Scene())
+    scene.send(rt.OutputItemAdded("r1", message("a1")), rt.AssistantDelta("r1", "a1", "It is"))
+    fails(scene, "r1", "server_error")
+    [again] = sent(scene.wait(1).send(ev.TimerFired("retry")), cmd.CreateResponse)
+    assert again.instructions is None
 
 
 def test_words_about_a_fault_that_fail_too_are_not_spoken_about() -> None:

@@ -215,12 +215,13 @@ def response_done(event: rt.ResponseDone, draft: Draft) -> None:
 def _settle(event: rt.ResponseDone, draft: Draft) -> None:
     """Was it an answer, or the lack of one?"""
     talk = draft.state.talk
-    begun = any(one.generated for one in talk.speech.of_response(event.response_id))
+    said = [one for one in talk.speech.of_response(event.response_id) if one.generated]
+    begun = any(not one.spoken or one.playing_since is not None for one in said)
     wish = talk.responses.answering
     if event.status == "failed":
         code = clean_line(event.error or "response_failed", 64)
         faults.answer_failed(code, wish, draft, begun=begun)
-    elif event.status == "incomplete" and event.reason == "content_filter" and not begun:
+    elif event.status == "incomplete" and event.reason == "content_filter" and not said:
         faults.answer_failed("content_filter", wish, draft)
     else:
         faults.answered(draft)
