@@ -8,6 +8,7 @@ addressed by its own id; the id of a tool call works too, since a call may ask s
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
@@ -38,6 +39,9 @@ from vivavoce.server.services import (
 )
 from vivavoce.wire.records.talk import Status
 from vivavoce.wire.records.work import Reach, Role
+
+_NEARLY = 2.0
+"""Seconds that a call may take longer, if a request for a yes is over then."""
 
 router = APIRouter(route_class=Sparse, tags=["Tools"], dependencies=[Depends(json_only)])
 inbox = APIRouter(route_class=Sparse, tags=["Tasks"], dependencies=[Depends(json_only)])
@@ -120,8 +124,10 @@ async def _within(here: Services, request: ToolRequest, timeout: float) -> ToolO
     running = here.background.start(here.executor.run(request))
     done, _ = await asyncio.wait((running,), timeout=timeout)
     waiting = [] if done else here.approvals.pending(request.user_id)
+    soon = here.clock.now() + timedelta(seconds=_NEARLY)
     for approval in waiting:
-        if approval.call_id is not None and approval.call_id.split("@")[0] == request.call_id:
+        ours = (approval.call_id or "").split("@")[0] == request.call_id
+        if ours and approval.expires_at > soon:  # else the no is better than a "not yet"
             raise ToolTimeout(
                 f"The tool '{request.name}' waits for the user's yes, and has not run. It runs "
                 "once the yes is there, and its outcome is kept as a task with the id of the call.",
