@@ -74,7 +74,10 @@ def answer_failed(
 
 def _only_news(wish: Wish, draft: Draft) -> bool:
     """Nobody asked, so nobody waits: it is told in the next session."""
-    return bool(wish.covers) and wish.covers <= set(draft.state.work.news.values())
+    work = draft.state.work
+    if wish.key:
+        return wish.key in work.word_for_word
+    return bool(wish.covers) and wish.covers <= set(work.news.values())
 
 
 def answered(draft: Draft) -> None:
