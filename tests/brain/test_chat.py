@@ -396,6 +396,22 @@ async def test_what_goes_wrong_is_told_in_words_that_a_user_understands(
     assert "127.0.0.1" not in told.message
 
 
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        (refusal(401, "Incorrect API key"), "invalid_api_key"),
+        (refusal(429, "Slow down."), "rate_limit_exceeded"),
+        (refusal(429, "x", code="insufficient_quota"), "insufficient_quota"),
+        (refusal(400, "x", code="context_length_exceeded"), "context_length_exceeded"),
+        (refusal(500, "x"), "engine_error"),
+    ],
+)
+async def test_what_goes_wrong_has_the_code_that_says_what_can_be_done(
+    reply: Reply, code: str
+) -> None:
+    assert (await fault(reply)).code == code
+
+
 async def test_a_busy_server_says_when_to_come_back() -> None:
     assert (await fault(refusal(429, "x", headers={"Retry-After": "2"}))).retry_after_ms == 2000
     later = {"Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT"}

@@ -109,7 +109,15 @@ def assemble(
     instance = f"{socket.gethostname()}:{settings.port or new_id()}"
     brain = _brain_of(engine, settings)
     summaries = Summaries(store, journal, clock, registry, brain)
-    toolset = Toolset(settings, agent, clock, store, brain, instance=instance)
+    toolset = Toolset(
+        settings,
+        agent,
+        clock,
+        store,
+        brain,
+        why_no_brain=partial(_why_no_brain, engine, settings),
+        instance=instance,
+    )
     tools, notifier = toolset.registry, SessionNotifier(registry)
     defaults = Defaults(
         model=settings.model,
@@ -191,6 +199,7 @@ def assemble(
         profile=profile,
         clock=clock,
         traced=heard_by(metrics.turn_traced, summaries.turn_over),
+        failed=metrics.fault_met,
         notifier=notifier,
         memory=WorkspaceMemory(store, toolset.place),
         shares=shares,
@@ -281,6 +290,13 @@ def _brain_of(engine: EmbeddedEngine | None, settings: Settings) -> Callable[[],
     if engine is None and settings.brain_by_url:
         return cache(partial(chat_brain, settings))
     return lambda: engine.brain if engine is not None else None
+
+
+def _why_no_brain(engine: EmbeddedEngine | None, settings: Settings) -> str:
+    """Empty where there is one, or will be once it is loaded."""
+    if engine is None:
+        return "" if settings.brain_by_url else "no language model is set for the built-in agents"
+    return "the language model cannot be loaded" if engine.failed else ""
 
 
 def _provider(settings: Settings, clock: Clock, engine: EmbeddedEngine | None) -> OpenAIProvider:

@@ -485,6 +485,9 @@ class ToolOutput(Value):
     pictures: tuple[Picture, ...] = ()
     files_changed: tuple[str, ...] = ()
     """Relative to the workspace, for what it remembers."""
+    failed: str = ""
+    """Why it is no success, though there is something to read: "Failed (exit code 1)."."""
+    exit_code: int | None = None
 
 
 class ToolContext(Value):
@@ -506,7 +509,8 @@ class Toolbox(Protocol):
     """The tools there are. Built-ins, plug-ins, MCP and intents all come through here."""
 
     def definitions(self, names: Sequence[str] | None = None) -> list[ToolDefinition]:
-        """All, or the named ones in the registry's order; an unknown one: `ToolNotFound`."""
+        """Those that can do something now: all, or the named ones, in the registry's order; an
+        unknown one: `ToolNotFound`."""
         ...
 
     def definition(self, name: str) -> ToolDefinition:

@@ -6,6 +6,7 @@ speech never waits for the store.
 
 from __future__ import annotations
 
+from vivavoce.errors import Level, Recovery
 from vivavoce.wire.events import VoiceEvent
 from vivavoce.wire.realtime.client import ClientEvent
 from vivavoce.wire.realtime.facts import Usage
@@ -40,6 +41,14 @@ class Account(Value):
 
     usage: Usage
     of: str = ""
+
+
+class Failed(Value):
+    """Something went wrong: for the log and the figures. `NEXT_PROVIDER` is for whoever has one."""
+
+    code: str
+    recovery: Recovery
+    level: Level
 
 
 class RunTool(Value):
@@ -113,6 +122,7 @@ Effect = (
     | Record
     | Tell
     | Account
+    | Failed
     | RunTool
     | CancelCalls
     | Resolve

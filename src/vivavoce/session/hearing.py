@@ -12,7 +12,7 @@ reply. So a tool's follow-up belongs to it.
 
 from __future__ import annotations
 
-from vivavoce.session import calling, news, saying
+from vivavoce.session import calling, faults, news, saying
 from vivavoce.session.context import item_of
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import Account, Answered, Record, StartTimer
@@ -180,7 +180,7 @@ def transcript_failed(event: rt.UserTranscriptFailed, draft: Draft) -> None:
     draft.state.talk.began_ms.pop(event.item_id, None)
     draft.state.talk.turns.transcript(event.item_id, draft.now)
     _said(item, "", draft, transcription_failed=True)
-    draft.complain("transcription_failed", "What was just said could not be transcribed.")
+    faults.met("transcription_failed", "What was just said could not be transcribed.", draft)
 
 
 def deleted(event: rt.ItemDeleted, draft: Draft) -> None:
@@ -201,6 +201,7 @@ def _said(
 ) -> None:
     """`extra`: `backfill`, or data of the entry."""
     draft.state.talk.held.words(item.item_id, "user", text)
+    item.words = any(letter.isalnum() for letter in text)
     key = draft.record(
         Kind.USER, item.item_id, text, ordinal=item.ordinal, modality=modality, **extra
     )
@@ -309,12 +310,12 @@ def settle_typed(draft: Draft) -> None:
     if not waiting:
         return
     for entry in _recorded(draft):
-        if entry.kind is Kind.ASSISTANT and entry.text:
+        if entry.kind is Kind.ASSISTANT and entry.text and not entry.data.get("aside"):
             for question in waiting.values():
                 if entry.ordinal > question.message.ordinal:
                     question.reply = entry
     responses = state.talk.responses
-    under_way = responses.busy or responses.wished or responses.saying or state.work.open_calls
+    under_way = responses.owing or state.work.open_calls
     if under_way or state.phase in _AWAY:
         return
     for item_id, question in waiting.items():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from vivavoce.session import calling, hearing, news, saying, sideband, timing, trimming
+from vivavoce.session import calling, faults, hearing, news, saying, sideband, timing, trimming
 from vivavoce.session import events as own
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import Effect
@@ -138,7 +138,7 @@ class Machine:
                 sideband.rate_limits(event, draft)
             case own.BadFrame():
                 words = "The provider sent something that is not the Realtime protocol."
-                draft.complain("openai_error", words)
+                faults.met("not_the_protocol", words, draft, shown="openai_error")
             case own.Flush():
                 saying.keep(draft)
             case own.End():

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 
 from vivavoce.language.en.answers import consent, reach, stops
+from vivavoce.session import faults
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import CancelCalls, Resolve, StartTimer, Told
 from vivavoce.session.events import (
@@ -23,10 +24,9 @@ from vivavoce.session.events import (
     Update,
 )
 from vivavoce.session.state import Asked, Phase
+from vivavoce.session.talk import INTERIM
 from vivavoce.wire.realtime.client import message_item
 
-INTERIM = "interim"
-"""The timer after which a tool that still runs gets a word."""
 _MOST_UPDATES = 20
 _INTO_IT = 800.0
 """Milliseconds of a request: who says yes earlier cannot have heard what it is about."""
@@ -163,10 +163,8 @@ def _alike(words: str, wanted: str) -> bool:
 
 
 def response_over(response_id: str, status: str, draft: Draft) -> None:
-    """News whose response came to nothing is told again; a written answer has told it.
-
-    One that fails is tried once more: a provider that always fails must not be asked for ever.
-    """
+    """News whose response came to nothing is told again; a written answer has told it. One that
+    fails is asked again with what else it was to answer (`faults`)."""
     state = draft.state
     if status == "completed":
         _heard(response_id, 0.0, draft)
@@ -179,9 +177,7 @@ def response_over(response_id: str, status: str, draft: Draft) -> None:
     for key in state.work.telling.pop(response_id, ()):
         if status == "completed":
             _told(key, draft)
-        elif status == "cancelled" or key not in state.work.retold:
-            if status != "cancelled":
-                state.work.retold.add(key)
+        elif status != "failed":
             if key in state.work.word_for_word:
                 state.talk.responses.say(state.work.word_for_word[key], key=key)
             else:
@@ -237,6 +233,8 @@ def tool_began(name: str, draft: Draft) -> None:
     state.work.slow_tool = name
     if state.policy.interim_after is not None:
         draft.do(StartTimer(INTERIM, state.policy.interim_after))
+    if state.policy.overdue_after is not None and name not in state.policy.unhurried:
+        draft.do(StartTimer(faults.OVERDUE, state.policy.overdue_after))
 
 
 def interim(draft: Draft) -> None:
@@ -248,4 +246,4 @@ def interim(draft: Draft) -> None:
             return
         words = state.policy.interim.get(state.work.slow_tool, state.policy.interim_words)
         state.talk.quiet_turn = False
-        state.talk.responses.say(words)
+        state.talk.responses.say(words, key=INTERIM)

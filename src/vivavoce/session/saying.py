@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from vivavoce.session import calling, news
+from vivavoce.session import calling, faults, news
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import Account, StopTimer
 from vivavoce.session.speech import Utterance
 from vivavoce.session.state import Signal
+from vivavoce.wire.clean import clean_line
 from vivavoce.wire.events import (
     AssistantDone,
     AssistantSpeaking,
@@ -75,6 +76,8 @@ def _write_down(item: Utterance, draft: Draft, *, backfill: bool = False) -> Non
     """The entry holds what was heard; what was generated beyond it is kept apart."""
     heard = draft.state.talk.speech.heard(item)
     extra: dict[str, object] = {"response_id": item.response_id}
+    if item.response_id in draft.state.talk.responses.asides:
+        extra["aside"] = True
     if item.interrupted:
         extra |= {
             "generated": item.generated,
@@ -204,10 +207,27 @@ def response_done(event: rt.ResponseDone, draft: Draft) -> None:
         state.talk.held.used(event.usage)
         state.clock.context_tokens = event.usage.input + event.usage.output
         draft.do(Account(event.usage))
-    if event.status == "failed":
-        draft.complain(event.error or "response_failed", "The answer could not be generated.")
     if ours:
+        _settle(event, draft)
         draft.spoke()
+    elif event.status == "failed":
+        code = clean_line(event.error or "response_failed", 64)
+        faults.met(code, "The answer could not be generated.", draft)
+
+
+def _settle(event: rt.ResponseDone, draft: Draft) -> None:
+    """Was it an answer, or the lack of one?"""
+    talk = draft.state.talk
+    said = [one for one in talk.speech.of_response(event.response_id) if one.generated]
+    begun = any(not one.spoken or one.playing_since is not None for one in said)
+    wish = talk.responses.answering
+    if event.status == "failed":
+        code = clean_line(event.error or "response_failed", 64)
+        faults.answer_failed(code, wish, draft, begun=begun)
+    elif event.status == "incomplete" and event.reason == "content_filter" and not said:
+        faults.answer_failed("content_filter", wish, draft)
+    else:
+        faults.answered(draft)
 
 
 def _backfill(event: rt.ResponseDone, item: rt.Item, draft: Draft) -> None:

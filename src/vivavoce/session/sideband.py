@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from vivavoce.session import calling, hearing, news, saying, timing
+from vivavoce.errors import Recovery, is_known, row_of
+from vivavoce.session import calling, faults, hearing, news, saying, timing
 from vivavoce.session.draft import Draft
-from vivavoce.session.effects import Attach, Close, HangUp
+from vivavoce.session.effects import Attach, Close, Failed, HangUp, StopTimer
 from vivavoce.session.events import (
     CallPlaced,
     CallSurvived,
@@ -22,6 +23,7 @@ from vivavoce.session.events import (
 )
 from vivavoce.session.policy import Setup
 from vivavoce.session.state import Phase, Signal
+from vivavoce.session.talk import Wish
 from vivavoce.session.window import Held
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.events import (
@@ -138,6 +140,8 @@ def up(draft: Draft) -> None:
         timing.start(draft)
     elif state.phase is Phase.RECONNECTING:
         draft.tell(ConnectionStatus, webrtc_state="connected", data_channel_state="open")
+        if sideband.attempts:
+            faults.notify("info", "The connection is back.", draft)
         draft.signal(Signal.SIDEBAND_BACK)
 
 
@@ -174,6 +178,10 @@ def attach_failed(draft: Draft) -> None:
     """Five tries, three seconds apart, then the session is over."""
     state = draft.state
     state.sideband.attempts += 1
+    row = row_of("connection_failed")
+    if state.sideband.attempts == 1:
+        draft.do(Failed("connection_failed", row.recovery, row.level))
+        faults.notify(row.level, row.message, draft)
     if state.sideband.attempts < state.policy.attach_tries:
         draft.do(Attach(state.sideband.call_id or "", state.policy.attach_delay))
         return
@@ -183,6 +191,8 @@ def attach_failed(draft: Draft) -> None:
         "The connection to the provider was lost and did not come back.",
         recoverable=False,
     )
+    draft.do(Failed("connection_failed", Recovery.NEXT_PROVIDER, "error"))
+    faults.notify("error", row.last, draft, row.action)
     draft.end("error", Status.ERROR)
 
 
@@ -247,8 +257,12 @@ def fault(event: Fault, draft: Draft) -> None:
     if _about_an_item(event.event_id, draft):
         return
     active = event.code == ALREADY_ACTIVE
-    if state.talk.responses.refused(event.event_id, try_again=active) and active:
-        return  # it waits its turn
+    code, words = clean_line(event.code, 64), clean_line(event.message or event.code, 500)
+    wish = state.talk.responses.refused(event.event_id, busy=active)
+    if wish is not None:
+        if not active:  # else it waits its turn
+            faults.answer_failed(code, wish, draft, words)
+        return
     if active and state.talk.responses.mistaken(event.event_id):
         news.another_began(state.talk.responses.active or "", draft)
         return
@@ -256,9 +270,18 @@ def fault(event: Fault, draft: Draft) -> None:
         # It goes back to what it did take, or every later order would carry the same flaw.
         state.setup = state.sideband.confirmed
     if event.code == "session_expired":
+        row = row_of(code)
+        draft.do(Failed(code, row.recovery, row.level))
+        faults.notify(row.level, row.message, draft, row.action)
         timing.expire(draft, "cap")
         return
-    draft.complain(clean_line(event.code, 64), clean_line(event.message or event.code, 500))
+    if event.event_id is None and state.talk.responses.turn_pending and is_known(code):
+        # There is no response that could fail, so the user's turn has.
+        state.talk.responses.turn_pending = False
+        draft.do(StopTimer("turn"))
+        faults.answer_failed(code, Wish(), draft, words)
+        return
+    faults.met(code, words, draft)
 
 
 def _about_an_item(event_id: str | None, draft: Draft) -> bool:
@@ -267,6 +290,8 @@ def _about_an_item(event_id: str | None, draft: Draft) -> bool:
         if leaving.event_id == event_id:
             del state.sideband.leaving[item_id]  # it was gone already
             return True
+    if event_id in state.sideband.taken_out:
+        return True
     if event_id in state.sideband.sought:
         # It was deleted meanwhile: nothing to make up for.
         state.sideband.followers.pop(state.sideband.sought.pop(event_id), None)

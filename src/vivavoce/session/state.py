@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from vivavoce.session.events import CallPlaced
+from vivavoce.session.events import CallPlaced, ToolFinished
 from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.session.talk import Talk
 from vivavoce.wire.realtime.client import CreateItem, DeleteItem
@@ -172,6 +172,7 @@ class Sideband:
     unsure: set[str] = field(default_factory=set)  # items that the model may have already
     unconfirmed: dict[str, CreateItem] = field(default_factory=dict)
     leaving: dict[str, DeleteItem] = field(default_factory=dict)  # items that we take out
+    taken_out: set[str] = field(default_factory=set)  # our frames: whose items may be gone already
     placed: CallPlaced = _NOT_PLACED  # with what the call is to be told first
 
 
@@ -186,10 +187,11 @@ class Work:
     news: dict[str, str] = field(default_factory=dict)  # key → our item
     word_for_word: dict[str, str] = field(default_factory=dict)  # key → what is said of it
     telling: dict[str, tuple[str, ...]] = field(default_factory=dict)  # response → keys
-    retold: set[str] = field(default_factory=set)  # news whose answer failed once
+    held: dict[str, ToolFinished] = field(default_factory=dict)  # results that wait for words
     approvals: dict[str, Asked] = field(default_factory=dict)
     slow_tool: str = ""
     updates: dict[str, str] = field(default_factory=dict)  # key → what waits for a pause
+    owned_up: bool = False  # the user was told that a tool runs for long
 
     def another_call(self) -> Work:
         """The new call knows nothing of the calls that run: they are tasks for it. What was put
@@ -198,6 +200,7 @@ class Work:
             names=self.names,
             ran=self.ran,
             tasks=self.tasks | self.open_calls,
+            held=self.held,
             slow_tool=self.slow_tool,
             updates=self.updates,
         )

@@ -196,7 +196,8 @@ class ToolCompleted(VoiceEvent):
 
 
 class ToolError(VoiceEvent):
-    """`announced`: an `error` before it says the same."""
+    """`announced`: an `error` before it says the same. A command that failed has its
+    `exit_code`, and what it printed."""
 
     type = "tool.error"
     call_id: str
@@ -206,6 +207,8 @@ class ToolError(VoiceEvent):
     suggestion: str | None = None
     code: str | None = None
     announced: bool | None = None
+    exit_code: int | None = None
+    output_preview: str | None = None
 
 
 class TaskDelegated(VoiceEvent):

@@ -15,7 +15,7 @@ from tests.session.scene import START, WHO
 from vivavoce.errors import Conflict, RateLimited, Unavailable
 from vivavoce.runtime.agents.work import Permissions, Rule
 from vivavoce.runtime.calls.approvals import MAX_OWN, Approvals, _question
-from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest, succeeded
+from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest, answered
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.runtime.sessions.live import LiveSession
@@ -184,7 +184,7 @@ class Executor:
         except asyncio.CancelledError:
             await self.written.wait()
             raise
-        return succeeded("", 0)
+        return answered("", 0)
 
 
 def live_session(executor: Executor) -> LiveSession:

@@ -459,6 +459,8 @@ export interface VoiceEvents {
     suggestion?: string;
     code?: string;
     announced?: boolean;
+    exit_code?: number;
+    output_preview?: string;
   };
   "task.delegated": {
     session_id?: string;

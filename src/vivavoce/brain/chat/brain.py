@@ -31,7 +31,7 @@ from vivavoce.brain.chat.protocol import (
     context_by_name,
     context_told,
 )
-from vivavoce.errors import BrainError
+from vivavoce.errors import BrainBusy, BrainError, BrainFull, BrainLocked, BrainSpent
 from vivavoce.logs import fields
 from vivavoce.retrying import retried
 from vivavoce.wire.brain import Ask, Budget, Piece, Tool
@@ -374,14 +374,14 @@ def _refusal(
     told = f"{code} {message}".lower()
     wait = _retry_after(headers)
     if status in (401, 403):
-        return BrainError("The language model's server does not accept the key.", status=status)
+        return BrainLocked("The language model's server does not accept the key.", status=status)
     if status == 429 and "quota" in told:
-        return BrainError("The account at the language model's server is used up.", status=status)
+        return BrainSpent("The account at the language model's server is used up.", status=status)
     if status == 429:
         words = "The language model's server has too much to do."
-        return BrainError(words, status=status, retry_after_ms=wait)
+        return BrainBusy(words, status=status, retry_after_ms=wait)
     if status == 413 or any(words in told for words in _TOO_LONG):
-        return BrainError("The conversation is too long for the language model.", status=status)
+        return BrainFull("The conversation is too long for the language model.", status=status)
     if status == 404 and "model" in told:
         return BrainError(f"The server has no language model {model!r}.", status=status)
     if status == 404:

@@ -40,11 +40,11 @@ from vivavoce.runtime.calls.outcomes import (
     INTERRUPTED,
     ToolOutcome,
     ToolRequest,
+    answered,
     failed,
     fault_of,
     parse_arguments,
     recalled,
-    succeeded,
     timed_out,
 )
 from vivavoce.runtime.calls.questions import Questions
@@ -314,7 +314,7 @@ class ToolExecutor:
         ordinal = self._ordinal(request, call)
         description = clean_line(self._tools.describe(request.name, arguments))
         progress = Progress(self._journal, self._clock, call, forgotten)
-        begun = self._clock.monotonic()
+        begun = first = self._clock.monotonic()
         try:
             try:
                 started = write.started(call, description, ordinal)
@@ -331,7 +331,8 @@ class ToolExecutor:
             ran = result is None
             if result is None:
                 begun = self._clock.monotonic()
-                result = await self._attempt(request, arguments, call, progress)
+                left = self._left(request, begun - first)
+                result = await self._attempt(request, arguments, call, progress, left)
         except asyncio.CancelledError:
             outcome = _cancelled(call, self._since(begun))
             if forgotten.is_set():
@@ -348,20 +349,29 @@ class ToolExecutor:
         if isinstance(result, VivavoceError):
             outcome, output, status = failed(result, duration), "", CallStatus.FAILED
         else:
-            outcome = succeeded(result, duration, write.wire_id(call), self._most())
+            outcome = answered(result, duration, write.wire_id(call), self._most())
             output = result if isinstance(result, str) else result.text
-            status = CallStatus.COMPLETED
+            status = CallStatus.COMPLETED if outcome.success else CallStatus.FAILED
         if forgotten.is_set():  # it did not let itself be ended
             return outcome
         done = await self._settle(progress.close(), outcome, ordinal, status, output, ran=ran)
         if self._gate is not None and request.task_id is not None and ran:
-            told = output if outcome.success else outcome.error or ""
-            self._gate.noted(done, told, request.task_id, success=outcome.success)
+            # What a command that failed has printed was read as well.
+            told, said = output or outcome.error or "", bool(outcome.success or output)
+            self._gate.noted(done, told, request.task_id, success=said)
         if self._settled is not None:
             self._settled(done)
         if self._changed is not None and outcome.files_changed and request.origin in _BESIDE:
             await self._changed(done, outcome.files_changed, request.role)
         return outcome
+
+    def _left(self, request: ToolRequest, waited: float) -> float:
+        """Seconds for the tool, of what the caller gives the whole. Who waited longer than that
+        for a yes knows by now that it waits: the call is not theirs any more."""
+        seconds = self._tools.definition(request.name).timeout
+        if request.timeout is None or waited >= request.timeout:
+            return seconds
+        return min(seconds, request.timeout - waited)
 
     async def _attempt(
         self,
@@ -369,11 +379,9 @@ class ToolExecutor:
         arguments: Mapping[str, Any],
         call: ToolCall,
         progress: Progress,
+        seconds: float,
     ) -> str | ToolOutput | VivavoceError:
         """Its output, or what went wrong; raises only when this task is cancelled."""
-        seconds = self._tools.definition(request.name).timeout
-        if request.timeout is not None:
-            seconds = min(seconds, request.timeout)
         context = ToolContext(
             user_id=call.user_id,
             session_id=call.session_id,

@@ -501,8 +501,10 @@ def _asked(task: Task, spoken: Sequence[Entry]) -> Asked:
 
 
 def _succeeded(entry: Entry) -> bool | None:
-    """None where nobody wrote it down."""
+    """Did it bring in what it was to bring? None where nobody wrote it down."""
     result = entry.data.get("tool_result")
+    if isinstance(result, dict) and result.get("output"):
+        return True  # a command that failed was read all the same
     success = result.get("success") if isinstance(result, dict) else None
     return success if isinstance(success, bool) else None
 

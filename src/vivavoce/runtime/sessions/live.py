@@ -120,6 +120,9 @@ _COMMIT_RETRIES = (0.2, 1.0, 3.0)
 
 Traced = Callable[[TurnTraced], None]
 """Hears of every turn that is over."""
+Noticed = Callable[[fx.Failed], None]
+"""Hears of every fault that a session meets."""
+_LEVELS = {"info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
 
 class Answers(Protocol):
@@ -197,13 +200,14 @@ class LiveSession:
         executor: RunsTools,
         clock: Clock,
         traced: Traced | None = None,
+        failed: Noticed | None = None,
         answers: Answers | None = None,
         inbox: int = INBOX,
     ) -> None:
         self.machine = machine
         self.records = records
         self._journal, self._clock = journal, clock
-        self._traced, self._answers_to = traced, answers
+        self._traced, self._failed, self._answers_to = traced, failed, answers
         self.tools = ToolRuns(self, executor, pictures=provider.capabilities.pictures)
         self._inbox: asyncio.Queue[Posted] = asyncio.Queue(inbox)
         self._outbox = Step()
@@ -458,10 +462,18 @@ class LiveSession:
         elif self._traced is not None and isinstance(event, TurnTraced):
             self._traced(event)
 
+    def _note(self, fault: fx.Failed) -> None:
+        told = {"session_id": self.id, "code": fault.code, "recovery": str(fault.recovery)}
+        log.log(_LEVELS[fault.level], "A session met a fault", extra=told)
+        if self._failed is not None:
+            self._failed(fault)
+
     async def _perform(self, effect: fx.Effect, group: asyncio.TaskGroup) -> None:
         match effect:
             case fx.Send():
                 await self._sideband.send(effect.command)
+            case fx.Failed():
+                self._note(effect)
             case fx.RunTool():
                 self.tools.start(effect, group)
             case fx.Answered():

@@ -169,6 +169,7 @@ class Maker:
             executor=parts.executor,
             clock=parts.clock,
             traced=parts.traced,
+            failed=parts.failed,
             answers=parts.notifier,
             inbox=parts.profile.defaults.inbox,
         )
@@ -211,5 +212,6 @@ def for_text(policy: Policy) -> Policy:
         idle_warning=0.0,
         idle_question=None,
         interim_after=None,
+        overdue_after=None,
         one_connection=True,
     )

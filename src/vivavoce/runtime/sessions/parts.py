@@ -11,7 +11,7 @@ from vivavoce.runtime.people.elsewhere import Elsewhere
 from vivavoce.runtime.people.memory import WorkspaceMemory
 from vivavoce.runtime.ports import Clock, Store, Toolbox
 from vivavoce.runtime.provider.openai import OpenAIProvider
-from vivavoce.runtime.sessions.live import Traced
+from vivavoce.runtime.sessions.live import Noticed, Traced
 from vivavoce.runtime.sessions.notifier import SessionNotifier
 from vivavoce.runtime.sessions.profile import Profile
 from vivavoce.runtime.sessions.registry import Registry
@@ -29,6 +29,7 @@ class Parts(Record):
     profile: Profile
     clock: Clock
     traced: Traced
+    failed: Noticed
     notifier: SessionNotifier
     memory: WorkspaceMemory
     shares: Shares = Shares()
