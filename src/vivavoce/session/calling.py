@@ -12,7 +12,7 @@ from vivavoce.wire.realtime.facts import CallRequested
 
 _AWAY = (Phase.DISCONNECTED, Phase.INITIALIZING, Phase.RECONNECTING, Phase.TERMINATED)
 
-_AND_NEWS = "Then tell them in a sentence or two what the newest results and system messages say."
+AND_NEWS = "Then tell them in a sentence or two what the newest results and system messages say."
 
 
 def requested(event: CallRequested, draft: Draft) -> None:
@@ -73,7 +73,7 @@ def settle(draft: Draft) -> None:
         state.talk.turns.asked(draft.now, unprompted=unprompted)
         words = wish.instructions
         if words and wish.covers:  # a greeting must not swallow what came meanwhile
-            words = f"{words} {_AND_NEWS}"
+            words = f"{words} {AND_NEWS}"
         # Instructions of a response take the place of the session's: who greets the user
         # would not know their name.
         if words and (ours := state.setup.session.get("instructions")):

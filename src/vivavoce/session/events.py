@@ -28,6 +28,8 @@ class CallPlaced(Value):
     history: tuple[Mapping[str, Any], ...] = ()
     history_tokens: int = 0
     greeting: str | None = None
+    say: str | None = None
+    """These very words, in place of a greeting."""
     reason: str = "start"
     briefing: Briefing | None = None
     """What is known of the user now."""
@@ -50,6 +52,10 @@ class CallSurvived(Record):
     """Items of ours from the beginning of the call."""
     age: float = 0.0
     """Seconds since the call was placed."""
+    sounding: tuple[Entry, ...] = ()
+    """Answers that were being heard: what is stored of them was heard by then."""
+    over: bool = False
+    """The call went down with us."""
 
 
 class Flush(Value):
@@ -163,7 +169,7 @@ class Inform(Value):
 
 
 class End(Value):
-    """`reason`: completed, timeout, error, user_ended, budget."""
+    """`reason`: see `wire.events.SessionEnded`."""
 
     reason: str = "user_ended"
     status: Status = Status.COMPLETED

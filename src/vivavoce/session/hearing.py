@@ -12,6 +12,8 @@ reply. So a tool's follow-up belongs to it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from vivavoce.session import calling, news, saying
 from vivavoce.session.context import item_of
 from vivavoce.session.draft import Draft
@@ -19,6 +21,7 @@ from vivavoce.session.effects import Account, Answered, Record, StartTimer
 from vivavoce.session.events import TypedText
 from vivavoce.session.state import Phase, Signal
 from vivavoce.session.talk import Question, UserItem
+from vivavoce.wire.clean import clean_text
 from vivavoce.wire.events import (
     SpeechStarted,
     SpeechStopped,
@@ -43,6 +46,7 @@ def speech_started(event: rt.UserSpeechStarted, draft: Draft) -> None:
     draft.state.talk.began_ms[event.item_id] = draft.now_ms
     draft.state.talk.turns.speech_started(draft.now)
     draft.state.clock.user_heard = draft.now
+    draft.there()
     draft.tell(SpeechStarted, item_id=event.item_id)
     draft.active()
     draft.signal(Signal.SPEECH_STARTED)
@@ -305,6 +309,8 @@ def settle_typed(draft: Draft) -> None:
     if not waiting:
         return
     for entry in _recorded(draft):
+        if entry.data.get("playing"):  # who reads the answer need not wait until it was heard
+            entry = replace(entry, text=clean_text(str(entry.data.get("generated") or "")))
         if entry.kind is Kind.ASSISTANT and entry.text:
             for question in waiting.values():
                 if entry.ordinal > question.message.ordinal:

@@ -24,6 +24,7 @@ P, S = Phase, Signal
 _ALWAYS = {
     S.CALL_PLACED: P.INITIALIZING,
     S.SIDEBAND_LOST: P.RECONNECTING,
+    S.CLIENT_LOST: P.RECONNECTING,
     S.ENDED: P.TERMINATED,
 }
 # Where the user or the model may begin something.
@@ -132,6 +133,8 @@ class Machine:
                 sideband.inform(event, draft)
             case rt.Fault():
                 sideband.fault(event, draft)
+            case rt.Peer():
+                sideband.peer(event, draft)
             case rt.RateLimits():
                 sideband.rate_limits(event, draft)
             case own.BadFrame():
@@ -169,6 +172,8 @@ class Machine:
                 saying.playback_started(event, draft)
             case rt.PlaybackStopped():
                 saying.playback_stopped(event, draft)
+            case rt.Heard():
+                saying.heard(event, draft)
             case rt.ItemTruncated():
                 saying.truncated(event, draft)
             case rt.ResponseDone():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vivavoce.session import news, turns
+from vivavoce.session import news, saying, turns
 from vivavoce.session.draft import IDLE, Draft
 from vivavoce.session.effects import StartTimer, StopTimer
 from vivavoce.session.events import TimerFired
@@ -54,6 +54,8 @@ def fired(event: TimerFired, draft: Draft) -> None:
         case "turn":
             draft.state.talk.responses.forget_turn()
             draft.state.talk.turns.nothing_came()
+        case saying.HEARD:
+            saying.keep_heard(draft)
         case news.INTERIM:
             news.interim(draft)
         case turns.TIMER:

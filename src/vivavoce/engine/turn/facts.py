@@ -135,6 +135,19 @@ class Played(Fact):
     response_id: str
 
 
+class PeerJoined(Fact):
+    """Who plays the sound is there only now."""
+
+
+class PeerLost(Fact):
+    """Whoever listened has vanished, and may come back on another call: what is said from now on
+    is heard by nobody."""
+
+
+class CallOver(Fact):
+    """The last of all."""
+
+
 class TimerFired(Fact):
     name: str
     end_ms: int = 0

@@ -231,6 +231,8 @@ class Recovery:
             known_calls=tuple(calls),
             seeded=tuple(str(item) for item in session.metadata.get("seeded") or ()),
             age=(self._clock.now() - since).total_seconds(),
+            sounding=tuple(entry for entry in ours if entry.data.get("playing")),
+            over=self._parts.provider.ours,
         )
 
     async def _outcomes(
