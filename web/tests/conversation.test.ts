@@ -290,21 +290,24 @@ describe("the way of the sound", () => {
     expect(scene.server.asked.at(-1)).toBe("POST /sessions/vs_2/end");
   });
 
-  test("is sought in a new session when the provider was lost for good", async () => {
-    const scene = await talking();
-    const token = { value: "st_2", expires_at: 0 };
-    const body = { session_id: "vs_2", ephemeral_key: "ek_9", stream_token: token, last_event_id: 9 };
-    scene.server.next("GET /session/reconnect", { body });
-    scene.tell("session.ended", { reason: "error", duration_ms: 1 });
-    expect(scene.state).toBe("reconnecting");
-    await until(() => expect(scene.webrtc.used).toEqual(["ek_1", "ek_9"]));
-    expect(scene.webrtc.calls[0]?.over).toBe(true);
-    expect(scene.pauses).toHaveLength(1); // as after any loss: not at once, and not for ever
-    await until(() => expect(scene.state).toBe("listening"));
-    await scene.conversation.stop();
-    expect(scene.server.asked.at(-1)).toBe("POST /sessions/vs_2/end");
-    expect(scene.server.asked).not.toContain("POST /sessions/vs_1/end");
-  });
+  test.each(["error", "socket_reset", "client_silent", "ice_lost"])(
+    "is sought in a new session when the old one was lost for good: %s",
+    async (reason) => {
+      const scene = await talking();
+      const token = { value: "st_2", expires_at: 0 };
+      const body = { session_id: "vs_2", ephemeral_key: "ek_9", stream_token: token, last_event_id: 9 };
+      scene.server.next("GET /session/reconnect", { body });
+      scene.tell("session.ended", { reason, duration_ms: 1 });
+      expect(scene.state).toBe("reconnecting");
+      await until(() => expect(scene.webrtc.used).toEqual(["ek_1", "ek_9"]));
+      expect(scene.webrtc.calls[0]?.over).toBe(true);
+      expect(scene.pauses).toHaveLength(1); // as after any loss: not at once, and not for ever
+      await until(() => expect(scene.state).toBe("listening"));
+      await scene.conversation.stop();
+      expect(scene.server.asked.at(-1)).toBe("POST /sessions/vs_2/end");
+      expect(scene.server.asked).not.toContain("POST /sessions/vs_1/end");
+    },
+  );
 
   test("is not sought for a session that the server does not know", async () => {
     const scene = await talking();

@@ -18,6 +18,8 @@ export interface VisitPorts {
 
 const MARGIN_S = 10; // before the cap, quiet or not
 const FAREWELL_MS = 2000; // for how the last answer ended
+/** Nobody wanted it to end: see `session.ended`. */
+const LOST = ["error", "socket_reset", "client_silent", "ice_lost", "never_connected"];
 const QUIET = ["ready", "waiting_task"];
 
 /** Its stream, its keys, its moves, its end. */
@@ -111,8 +113,9 @@ export class Visit {
       if (fact.name === "session.ended") this.#farewell.resolve();
       return;
     }
-    if (fact.name === "session.ended" && fact.data.reason === "error") {
-      // The provider was lost for good, but the conversation was not: it goes on in a new session.
+    if (fact.name === "session.ended" && LOST.includes(fact.data.reason)) {
+      // The provider was lost for good, or we were for too long; the conversation was not, and goes
+      // on in a new session.
       this.#ended = true;
       this.tell({ type: "call.lost" });
       this.#secondsLeft.set("lost");
