@@ -26,11 +26,13 @@ from tests.journeys.stage import Stage, Watcher
 from vivavoce.brain.script.brain import ScriptedBrain
 from vivavoce.brain.script.script import Script
 from vivavoce.engine.media.options import MediaOptions
+from vivavoce.errors import ProviderError
 from vivavoce.testing.engine import HummingMouth, ScriptedEars
 from vivavoce.testing.provider import ScriptedProvider
 from vivavoce.wire.brain import Ask, Piece
 
 MS_A_CHARACTER = 40
+QUESTIONS = ["What is the time?", "Where is the king?", "Who is the queen?"]
 QUICK = MediaOptions(loopback=True, connect_seconds=3.0, consent_seconds=0.2, consent_failures=2)
 
 
@@ -110,7 +112,8 @@ def cut_off(browser: Browser) -> None:
         def sendto(self, data: bytes, address: Any = None) -> None: ...
 
     for receiver in browser.connection.getReceivers():
-        for protocol in receiver.transport.transport._connection._protocols:
+        protocols: Any = receiver.transport.transport._connection._protocols
+        for protocol in protocols:
             protocol.transport = Nowhere(protocol.transport)
             protocol.datagram_received = lambda data, addr: None
 
@@ -366,3 +369,52 @@ async def test_after_a_cut_of_a_few_seconds_the_same_session_says_what_was_misse
         assert first["text"].startswith("First comes the king.")
         assert first["generated_text"] == "First comes the king. Then the queen arrives."
         assert then["text"] == words
+
+
+# --- While the sideband was away ---------------------------------------------------------------
+
+
+async def test_what_was_said_while_the_sideband_was_away_is_all_there_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ears = ScriptedEars(QUESTIONS)
+    async with embedded(
+        tmp_path, ears=ears, mouth=HummingMouth(5), sideband_delay=0.05, sideband_tries=100
+    ) as st:
+        session, watcher = await begun(st)
+        live = st.here.registry.get(session["session_id"])
+        assert live is not None
+        sideband = live._sideband
+        provider, attach = sideband._provider, sideband._provider.attach
+        away = asyncio.Event()
+
+        async def unreachable(call_id: str) -> Any:
+            if not away.is_set():
+                return await attach(call_id)
+            raise ProviderError("The network is away.")
+
+        monkeypatch.setattr(provider, "attach", unreachable)
+        async with by_websocket(st, session["client_secret"]["value"]) as line:
+            await watcher.wait_for("session.started")
+            await line.speak()
+            await line.until("response.done")
+            await watcher.wait_for("turn.traced")
+            away.set()
+            assert sideband._sideband is not None
+            sideband._sideband._connection._connection.transport.abort()
+            await watcher.until(
+                lambda: watcher.all("session.status")[-1]["state"] == "reconnecting"
+            )
+            for turn in (2, 3):  # two questions, two answers, and nobody of ours there
+                await line.speak()
+                await line.until("response.done")
+                assert len(line.all("response.done")) == turn
+            away.clear()
+            await watcher.until(
+                lambda: len(watcher.all("transcription.completed")) >= 6, seconds=20
+            )
+        shown = await st.get(f"/sessions/{session['session_id']}")
+    said = [(e["entry_type"], e["text"]) for e in shown["transcript"]]
+    assert [kind for kind, _ in said] == ["user", "assistant"] * 3
+    assert [text for kind, text in said if kind == "user"] == QUESTIONS
+    assert len({text for _, text in said}) == 6

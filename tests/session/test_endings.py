@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.session.scene import SESSION, Scene, answer, message, told, user_turn
-from vivavoce.session.effects import Answered
+from tests.session.scene import SESSION, Scene, answer, message, sent, told, user_turn
+from vivavoce.session.effects import Answered, RunTool
 from vivavoce.session.events import (
     AttachFailed,
     CallPlaced,
@@ -18,6 +18,7 @@ from vivavoce.session.events import (
 )
 from vivavoce.wire.events import ConnectionStatus, SessionEnded, TranscriptionCompleted
 from vivavoce.wire.realtime import facts as rt
+from vivavoce.wire.realtime.client import CreateResponse, ListItems
 from vivavoce.wire.records.talk import Entry, Kind, Status
 
 WORDS = "One two three. Four five six."
@@ -105,7 +106,7 @@ def test_a_lost_client_keeps_the_session_and_hears_what_it_missed() -> None:
     effects = scene.wait(20).send(
         CallPlaced("rtc_2", greeting="Say hello."), SidebandUp(), rt.Configured(False, SESSION)
     )
-    said = [e.command.say for e in effects if getattr(getattr(e, "command", None), "say", None)]
+    said = [c.say for c in sent(effects, CreateResponse) if c.say]
     assert said == ["Sorry, we were cut off. I was saying: Four five six."]
 
 
@@ -118,9 +119,7 @@ def test_what_is_long_is_summed_up() -> None:
     effects = scene.send(
         CallPlaced("rtc_2", greeting="Say hello."), SidebandUp(), rt.Configured(False, SESSION)
     )
-    [asked] = [
-        c for e in effects if (c := getattr(getattr(e, "command", None), "instructions", None))
-    ]
+    [asked] = [c.instructions or "" for c in sent(effects, CreateResponse)]
     assert "Say hello." in asked
     assert "did not hear this part" in asked
 
@@ -128,7 +127,7 @@ def test_what_is_long_is_summed_up() -> None:
 def test_a_client_that_comes_back_before_the_engine_noticed_hears_the_rest_too() -> None:
     scene = speaking(Scene())
     effects = scene.send(CallPlaced("rtc_2"), SidebandUp(), rt.Configured(False, SESSION))
-    said = [e.command.say for e in effects if getattr(getattr(e, "command", None), "say", None)]
+    said = [c.say for c in sent(effects, CreateResponse) if c.say]
     assert said == [f"Sorry, we were cut off. I was saying: {WORDS}"]
 
 
@@ -179,3 +178,74 @@ def test_what_is_written_is_answered_with_all_that_was_generated() -> None:
     [answered] = [e for e in scene.effects if isinstance(e, Answered)]
     assert answered.reply is not None
     assert answered.reply.text == WORDS
+
+
+# --- While the sideband was away ---------------------------------------------------------------
+
+
+def away(scene: Scene) -> Scene:
+    scene.connect().send(rt.Peer("connected", "open"))
+    scene.send(*user_turn("u1"), rt.UserTranscript("u1", "Go."))
+    scene.wait(10).send(SidebandLost(1006, hung_up=False), SidebandUp())
+    return scene
+
+
+def spoken(item_id: str, words: str, previous: str, state: str = "played") -> rt.ListedItem:
+    item = rt.Item(item_id, "message", "assistant", "completed", words, True)
+    heard = rt.Heard(item_id, words, 900, state)
+    return rt.ListedItem(item, previous, f"r_{item_id}", words, heard)
+
+
+def asked(item_id: str, words: str, previous: str) -> rt.ListedItem:
+    return rt.ListedItem(rt.Item(item_id, "message", "user", "completed", words, True), previous)
+
+
+def test_our_engine_is_asked_what_there_was_and_nobody_else_is() -> None:
+    scene = away(Scene())
+    assert not sent(scene.effects, ListItems), "before it is known whose call it is"
+    effects = scene.send(rt.Peer("connected", "open"))
+    assert [one.since for one in sent(effects, ListItems)] == ["u1"]
+    assert not sent(scene.send(rt.Peer("connected", "closed")), ListItems), "once"
+
+
+def test_what_was_missed_is_there_once_and_in_order_however_often_it_comes() -> None:
+    scene = away(Scene())
+    items = (
+        asked("u1", "Go.", "root"),
+        spoken("a1", "Gone.", "u1"),
+        asked("u2", "And back?", "a1"),
+        spoken("a2", "And back.", "u2"),
+    )
+    for _ in range(2):
+        scene.send(rt.Listed(items))
+    scene.send(rt.UserTranscript("u2", "And back?"))
+    assert scene.transcript() == [
+        ("user", "Go."),
+        ("assistant", "Gone."),
+        ("user", "And back?"),
+        ("assistant", "And back."),
+    ]
+    assert len([e for e in told(scene.effects, TranscriptionCompleted) if e.item_id == "u2"]) == 1
+    assert len([e for e in told(scene.effects, TranscriptionCompleted) if e.item_id == "a2"]) == 1
+
+
+def test_an_answer_that_was_cut_meanwhile_is_cut() -> None:
+    scene = away(Scene())
+    whole = "Gone, and far away."
+    item = rt.Item("a1", "message", "assistant", "completed", "Gone,", True)
+    heard = rt.Heard("a1", "Gone,", 400, "cut")
+    scene.send(rt.Listed((rt.ListedItem(item, "u1", "r1", whole, heard),)))
+    entry = story(scene)
+    assert (entry.text, entry.data["generated"]) == ("Gone,", whole)
+    assert entry.data["interrupted"] is True
+
+
+def test_a_call_of_a_tool_that_was_missed_runs_once_and_one_of_the_history_never() -> None:
+    scene = away(Scene())
+    call = rt.ListedItem(rt.Item("f1", "function_call", name="t", call_id="c1", arguments="{}"))
+    old = rt.ListedItem(rt.Item("f0", "function_call", name="t", call_id="c0", arguments="{}"))
+    result = rt.ListedItem(rt.Item("o0", "function_call_output", call_id="c0"))
+    scene.machine.state.sideband.guard.ours |= {"f0", "o0"}
+    for _ in range(2):
+        scene.send(rt.Listed((old, result, call)))
+    assert [e.call_id for e in scene.effects if isinstance(e, RunTool)] == ["c1"]

@@ -20,7 +20,7 @@ from vivavoce.wire.events import (
     TurnTraced,
     VoiceEvent,
 )
-from vivavoce.wire.realtime.client import CancelResponse, ClientEvent, CreateItem
+from vivavoce.wire.realtime.client import CancelResponse, ClientEvent, CreateItem, ListItems
 from vivavoce.wire.records.talk import Entry, Kind, Modality, Status, entry_id
 
 IDLE = "idle"
@@ -48,7 +48,7 @@ class Draft:
             Tell(event(session_id=self.state.identity.session_id, timestamp=self.now, **fields))
         )
 
-    def send(self, command: ClientEvent, *, urgent: bool = False) -> None:
+    def send(self, command: ClientEvent | ListItems, *, urgent: bool = False) -> None:
         """Nothing is sent while the sideband is down: what matters is sent again when it is up."""
         if self.state.sideband.up:
             self.do(Send(command, urgent=urgent))

@@ -7,7 +7,7 @@ speech never waits for the store.
 from __future__ import annotations
 
 from vivavoce.wire.events import VoiceEvent
-from vivavoce.wire.realtime.client import ClientEvent
+from vivavoce.wire.realtime.client import ClientEvent, ListItems
 from vivavoce.wire.realtime.facts import Usage
 from vivavoce.wire.records.talk import Entry, Status
 from vivavoce.wire.records.work import Reach
@@ -18,7 +18,7 @@ class Send(Value):
     """A frame for the provider. While the sideband is down it is lost, and the machine
     sends again what matters once it is up."""
 
-    command: ClientEvent
+    command: ClientEvent | ListItems
     urgent: bool = False
 
 

@@ -153,6 +153,8 @@ class Machine:
                 hearing.committed(event, draft)
             case rt.ItemAdded():
                 hearing.item_added(event, draft)
+            case rt.Listed():
+                hearing.listed(event, draft)
             case rt.ItemRetrieved():
                 hearing.retrieved(event, draft)
             case rt.UserTranscript():

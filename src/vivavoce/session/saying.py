@@ -146,6 +146,33 @@ def recall(entry: Entry, draft: Draft, *, over: bool) -> None:
     item.told = (item.generated, False)
 
 
+def listed(one: rt.ListedItem, draft: Draft) -> None:
+    """An answer that was given, or finished, while the sideband was away."""
+    state, at = draft.state, one.item.id
+    state.sideband.guard.ours.add(at)
+    known = state.talk.speech.get(at) is not None
+    place = state.talk.order.place(at, one.previous_item_id, draft.now_ms)
+    item = state.talk.speech.begin(at, one.response_id, place)
+    before = (item.complete, item.open)
+    if not item.complete:
+        item.generated, item.complete = one.generated or one.item.text, True
+        item.spoken = one.item.audio
+    told = one.heard
+    if told is None:
+        item.estimated = item.spoken
+    else:
+        item.reported = (told.transcript, float(told.audio_end_ms))
+        item.estimated = told.estimated
+        if told.state == "playing":
+            state.talk.speech.start(item, draft.now_ms)
+        elif not item.heard_whole:
+            item.cut_ms = item.reported[1]
+        if told.state != "playing" and item.played_ms is None:
+            item.played_ms = item.reported[1]
+    if item.generated and before != (True, False):
+        _write_down(item, draft, backfill=not known)
+
+
 def audio(event: rt.AudioReceived, draft: Draft) -> None:
     """On a WebSocket the sound passes by us; the first of it is the start of speaking."""
     item = draft.state.talk.speech.get(event.item_id)

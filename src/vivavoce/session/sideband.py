@@ -34,6 +34,7 @@ from vivavoce.wire.events import (
 )
 from vivavoce.wire.hints import Briefing, briefed
 from vivavoce.wire.realtime.client import (
+    ListItems,
     UpdateSession,
     message_item,
     output_item,
@@ -162,6 +163,9 @@ def up(draft: Draft) -> None:
 def peer(event: Peer, draft: Draft) -> None:
     """How the client is connected: ICE and DTLS, and not our own sideband."""
     sideband = draft.state.sideband
+    if sideband.behind and sideband.up:  # only our own engine can be asked
+        sideband.behind = False
+        draft.send(ListItems(hearing.first_unsure(draft.state.talk), draft.state.next_id()))
     vanished = event.state == "lost" and not sideband.gone
     sideband.peer = event
     shown = _SHOWN.get(event.state, event.state)
@@ -177,7 +181,7 @@ def lost(event: SidebandLost, draft: Draft) -> None:
     state = draft.state
     if not state.sideband.up:
         return
-    state.sideband.up = False
+    state.sideband.up, state.sideband.behind = False, True
     if event.hung_up:
         peer = state.sideband.peer
         reason = peer.reason if peer is not None and peer.reason else USER_ENDED

@@ -175,6 +175,7 @@ class Sideband:
     unconfirmed: dict[str, CreateItem] = field(default_factory=dict)
     placed: CallPlaced = _NOT_PLACED  # with what the call is to be told first
     peer: Peer | None = None  # how the client is connected, where the provider tells
+    behind: bool = False  # it was away, and may have missed something
     told: tuple[str, str, str | None] | None = None  # what watchers know of that
 
     @property

@@ -188,7 +188,7 @@ class Session:
         iterator stops now and then, for others to have their turn.
         """
         try:
-            event = parse(raw, locked=client.locked)
+            event = parse(raw, locked=client.locked, ours=client.ours)
         except BadFrame as bad:
             self._send(server.error(bad.fault, bad.event_id), client.id)
             return

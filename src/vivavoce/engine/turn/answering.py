@@ -57,6 +57,7 @@ def _open_message(response: Response, draft: Draft) -> Output:
 def _close_message(response: Response, message: Output, status: Status, draft: Draft) -> None:
     where, text = place(response, message), message.text
     if response.spoken:
+        draft.state.sounds[message.id].generated = text
         draft.order(orders.LastSound(where))
         draft.send("response.output_audio.done", where)
         draft.send("response.output_audio_transcript.done", where, transcript=text)

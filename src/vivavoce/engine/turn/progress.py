@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 
 from vivavoce.engine.turn import orders
 from vivavoce.engine.turn.state import Draft, Sound
@@ -69,23 +69,26 @@ def tell(
     all_of_it: bool = False,
 ) -> None:
     """Once for each step; to our own server only."""
-    state, sound = draft.state, draft.state.sounds.get(item_id)
-    if sound is None or not state.policy.accounts:
+    sound = draft.state.sounds.get(item_id)
+    if sound is None or not draft.state.policy.accounts:
         return
     ms = sound.ms if all_of_it else played_ms(item_id, draft)
     text = _text(sound, ms, all_of_it=all_of_it)
     before, sound.told = sound.told, (text, ms, how)
-    if before is not None and (before[0], before[2]) == (text, how):
-        return
-    draft.send(
-        "vivavoce.heard",
-        to=orders.Audience.OURS,
-        item_id=item_id,
-        transcript=text,
-        audio_end_ms=ms,
-        state=how,
-        estimated=not (state.policy.paced or sound.certain or not ms),
-    )
+    if before is None or (before[0], before[2]) != (text, how):
+        told = account_of(item_id, draft)
+        draft.send("vivavoce.heard", told, to=orders.Audience.OURS)
+
+
+def account_of(item_id: str, draft: Draft) -> dict[str, Any] | None:
+    """What was last told of it."""
+    sound = draft.state.sounds.get(item_id)
+    if sound is None or sound.told is None:
+        return None
+    text, ms, how = sound.told
+    certain = draft.state.policy.paced or sound.certain or not ms
+    where = {"item_id": item_id, "transcript": text, "audio_end_ms": ms}
+    return {**where, "state": how, "estimated": not certain}
 
 
 def _text(sound: Sound, ms: int, *, all_of_it: bool) -> str:

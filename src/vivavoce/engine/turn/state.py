@@ -113,6 +113,8 @@ class Sound:
     """It was truncated: whatever is still made of it, nobody hears."""
     until: float = 0.0
     """When the last of it will have been played, where the client plays it."""
+    generated: str = ""
+    """All that the brain wrote of it."""
     certain: bool = False
     """The client itself said where it stopped."""
     told: tuple[str, int, str] | None = None

@@ -148,15 +148,22 @@ FIELDS: dict[EventType, Fields] = {
     "output_audio_buffer.cleared": {"response_id": _Id},
 }
 SERVER_EVENTS: frozenset[str] = frozenset(FIELDS)
+_HEARD: Fields = {
+    **_ITEM,
+    **_END,
+    "transcript": str,
+    "state": Literal["playing", "played", "cut"],
+    "estimated": bool,
+}
+_Listed = _object(_AFTER, item=_Item, response_id=str, generated=str, heard=_object(_HEARD) | None)
 OWN_FIELDS: dict[OwnEventType, Fields] = {
-    "vivavoce.heard": _ITEM
-    | _END
-    | {"transcript": str, "state": Literal["playing", "played", "cut"], "estimated": bool},
+    "vivavoce.heard": _HEARD,
     "vivavoce.peer": {
         "state": Literal["connecting", "connected", "lost", "closed", "failed"],
         "data_channel": Literal["connecting", "open", "closed"],
         "reason": str | None,
     },
+    "vivavoce.items": {"items": _list(_Listed)},
 }
 
 

@@ -263,6 +263,22 @@ class Peer(Value):
     reason: Maybe = None
 
 
+class ListedItem(Value):
+    """`generated` is all that was made of an answer; `heard`, how far it was heard."""
+
+    item: Item
+    previous_item_id: Maybe = None
+    response_id: Words = ""
+    generated: Words = ""
+    heard: Heard | None = None
+
+
+class Listed(Value):
+    """Our own engine only: the items of the call, in order."""
+
+    items: tuple[ListedItem, ...] = ()
+
+
 class RateLimit(Value):
     name: Words = ""
     limit: Count = 0
@@ -311,6 +327,7 @@ ProviderEvent = (
     | PlaybackStopped
     | Heard
     | Peer
+    | Listed
     | RateLimits
     | Fault
     | Unhandled

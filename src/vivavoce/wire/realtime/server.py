@@ -60,7 +60,7 @@ EventType = Literal[
     "output_audio_buffer.cleared",
 ]
 """Their fields are in `events.py`."""
-OwnEventType = Literal["vivavoce.heard", "vivavoce.peer"]
+OwnEventType = Literal["vivavoce.heard", "vivavoce.peer", "vivavoce.items"]
 """What our own engine tells our own server's sidebands, and nobody else: the protocol says
 neither how far an answer was heard nor how the client is connected."""
 
@@ -122,6 +122,7 @@ _FACTS: dict[str, tuple[type[facts.ProviderEvent], Json]] = {
     "output_audio_buffer.cleared": (facts.PlaybackStopped, {"cleared": True}),
     "vivavoce.heard": (facts.Heard, {}),
     "vivavoce.peer": (facts.Peer, {}),
+    "vivavoce.items": (facts.Listed, {}),
 }
 """What is read as which fact, and what its type alone says of it."""
 
