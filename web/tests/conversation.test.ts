@@ -309,6 +309,22 @@ describe("the way of the sound", () => {
     },
   );
 
+  test("hands in what the call showed and the server did not hear, until it is stored", async () => {
+    const scene = await talking();
+    const request = "POST /sessions/vs_1/transcript";
+    scene.server.next(request, { status: 503, body: refusal("unavailable") });
+    scene.webrtc.shown({ itemId: "u1", role: "user", text: "Anybody there?" });
+    scene.webrtc.shown({ itemId: "u2", role: "user", text: "Heard" });
+    const heard = { item_id: "u2", transcript: "Heard", role: "user" };
+    scene.tell("transcription.completed", heard);
+    await until(() => expect(scene.server.asked.filter((one) => one === request)).toHaveLength(2));
+    const told = scene.server.bodies.filter((one) => one.request === request);
+    expect(told[1]?.body).toMatchObject({
+      entries: [{ item_id: "u1", entry_type: "user", text: "Anybody there?" }],
+    });
+    await scene.conversation.stop();
+  });
+
   test("is not sought for a session that the server does not know", async () => {
     const scene = await talking();
     const gone = { status: 404, body: refusal("session_not_found") };

@@ -137,8 +137,13 @@ class TranscriptEntryIn(Request):
     tool_arguments: dict[str, Any] | None = None
     tool_result: dict[str, Any] | None = None
     audio_duration_ms: Annotated[int, Field(ge=0, le=86_400_000), NUMBER] | None = None
+    item_id: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=256,
+        description="The provider's id of what was said: an item is stored once, whoever tells it.",
+    )
     # What we know better ourselves, so that an entry can be sent back as it was read.
-    item_id: str | None = Field(default=None, max_length=256, description="Ignored.")
     interrupted: StrictBool | None = Field(default=None, description="Ignored.")
     generated_text: str | None = Field(default=None, max_length=100_000, description="Ignored.")
     heard_estimated: StrictBool | None = Field(default=None, description="Ignored.")
