@@ -131,6 +131,15 @@ def test_a_client_that_comes_back_before_the_engine_noticed_hears_the_rest_too()
     assert said == [f"Sorry, we were cut off. I was saying: {WORDS}"]
 
 
+def test_who_was_never_connected_is_not_told_of_a_cut() -> None:
+    scene = Scene().connect()
+    scene.send(rt.Peer("connecting", "connecting"))
+    first, added, *rest = answer("r1", "a1", "Hello, who is there?", "root")
+    scene.send(first, added, rt.Heard("a1", "", 0), *rest)
+    effects = scene.send(CallPlaced("rtc_2"), SidebandUp(), rt.Configured(False, SESSION))
+    assert [c.say for c in sent(effects, CreateResponse)] == ["Hello, who is there?"]
+
+
 @pytest.mark.parametrize(
     ("peer", "reason", "status"),
     [

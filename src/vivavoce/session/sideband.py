@@ -86,10 +86,12 @@ def _catching_up(event: CallPlaced, draft: Draft) -> CallPlaced:
     """The user is back: what was said while nobody heard it is said now where it is short, else
     summed up; so is what came of the tools meanwhile."""
     talk = draft.state.talk
-    rest = talk.speech.missed()
+    rest, known = talk.speech.missed(), draft.state.sideband.peer
     if rest and len(rest) <= MOST_SAID:
         talk.responses.wished = None
-        return replace(event, greeting=None, say=cut_off(rest))
+        # Who was never there was not cut off: they hear it for the first time.
+        never = known is not None and known.state in ("connecting", "failed")
+        return replace(event, greeting=None, say=rest if never else cut_off(rest))
     told = [event.greeting, summed_up(rest[:_MOST_SHOWN]) if rest else None]
     if talk.responses.wished is not None:
         told.append(calling.AND_NEWS)

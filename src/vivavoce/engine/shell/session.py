@@ -117,10 +117,13 @@ class Session:
 
     def _last_words(self) -> None:
         """What is under way is told as far as it came, before everyone is let go."""
-        now, position = self._loop.time(), self.position()
-        for order in self.machine.receive(facts.CallOver(), now, position):
-            if isinstance(order, orders.Send):
-                self._send(order.event, order.to)
+        try:
+            now, position = self._loop.time(), self.position()
+            for order in self.machine.receive(facts.CallOver(), now, position):
+                if isinstance(order, orders.Send):
+                    self._send(order.event, order.to)
+        except Exception:  # the boundary of a session: its clients must still be let go
+            log.exception("A session could not tell its end")
 
     def end(self, reason: str, code: int = 1000) -> None:
         if not self.ended.is_set():
