@@ -342,6 +342,7 @@ def _options(settings: Settings) -> EngineOptions:
         manners=Manners() if settings.manners else None,
         noise_reduction=None if settings.noise_reduction == "off" else settings.noise_reduction,
         media=media,
+        kept_seconds=settings.grace_seconds,
     )
 
 

@@ -17,7 +17,7 @@ NEVER_ANSWERED = (
     '{"success": false, "error": "It never answered; what came of it is not known.", '
     '"recoverable": false, "suggestion": "Say so, and look before trying again"}'
 )
-_AND_NEWS = "Then tell them in a sentence or two what the newest results and system messages say."
+AND_NEWS = "Then tell them in a sentence or two what the newest results and system messages say."
 
 
 def requested(event: CallRequested, draft: Draft) -> None:
@@ -111,7 +111,7 @@ def settle(draft: Draft) -> None:
         state.talk.turns.asked(draft.now, unprompted=unprompted)
         words = wish.instructions
         if words and wish.covers:  # a greeting must not swallow what came meanwhile
-            words = f"{words} {_AND_NEWS}"
+            words = f"{words} {AND_NEWS}"
         # Instructions of a response take the place of the session's: who greets the user
         # would not know their name.
         if words and (ours := state.setup.session.get("instructions")):

@@ -13,8 +13,20 @@ from vivavoce.session import turns
 from vivavoce.session.effects import Effect, Record, Send, StartTimer, Tell
 from vivavoce.session.state import Phase, Signal, State
 from vivavoce.wire.clean import clean_text
-from vivavoce.wire.events import ErrorOccurred, SessionStatus, TurnTraced, VoiceEvent
-from vivavoce.wire.realtime.client import CancelResponse, ClientEvent, CreateItem, DeleteItem
+from vivavoce.wire.events import (
+    ConnectionStatus,
+    ErrorOccurred,
+    SessionStatus,
+    TurnTraced,
+    VoiceEvent,
+)
+from vivavoce.wire.realtime.client import (
+    CancelResponse,
+    ClientEvent,
+    CreateItem,
+    DeleteItem,
+    ListItems,
+)
 from vivavoce.wire.records.talk import Entry, Kind, Modality, Status, entry_id
 
 IDLE = "idle"
@@ -42,7 +54,7 @@ class Draft:
             Tell(event(session_id=self.state.identity.session_id, timestamp=self.now, **fields))
         )
 
-    def send(self, command: ClientEvent, *, urgent: bool = False) -> None:
+    def send(self, command: ClientEvent | ListItems, *, urgent: bool = False) -> None:
         """Nothing is sent while the sideband is down: what matters is sent again when it is up."""
         if self.state.sideband.up:
             self.do(Send(command, urgent=urgent))
@@ -111,6 +123,20 @@ class Draft:
                 session_age_ms=state.clock.age_ms(self.now),
                 estimated_tokens=state.clock.context_tokens,
             )
+
+    def connection(self, webrtc: str, channel: str, reason: str | None = None) -> None:
+        """How the client is connected, told when that changes."""
+        sideband, known = self.state.sideband, (webrtc, channel, reason)
+        if sideband.told != known:
+            sideband.told = known
+            self.tell(
+                ConnectionStatus, webrtc_state=webrtc, data_channel_state=channel, reason=reason
+            )
+
+    def there(self) -> None:
+        """Sound went through: so the client is connected, where the provider does not tell."""
+        if self.state.sideband.peer is None:
+            self.connection("connected", "open")
 
     def active(self) -> None:
         """Somebody is there: the idle clock begins anew."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from vivavoce.errors import Level, Recovery
 from vivavoce.wire.events import VoiceEvent
-from vivavoce.wire.realtime.client import ClientEvent
+from vivavoce.wire.realtime.client import ClientEvent, ListItems
 from vivavoce.wire.realtime.facts import Usage
 from vivavoce.wire.records.talk import Entry, Status
 from vivavoce.wire.records.work import Reach
@@ -19,7 +19,7 @@ class Send(Value):
     """A frame for the provider. While the sideband is down it is lost, and the machine
     sends again what matters once it is up."""
 
-    command: ClientEvent
+    command: ClientEvent | ListItems
     urgent: bool = False
 
 

@@ -31,6 +31,8 @@ class CallPlaced(Value):
     gist: Gist = Gist()
     """Of what was said before the history."""
     greeting: str | None = None
+    say: str | None = None
+    """These very words, in place of a greeting."""
     reason: str = "start"
     briefing: Briefing | None = None
     """What is known of the user now."""
@@ -57,6 +59,10 @@ class CallSurvived(Record):
     """Of what was said before."""
     age: float = 0.0
     """Seconds since the call was placed."""
+    sounding: tuple[Entry, ...] = ()
+    """Answers that were being heard: what is stored of them was heard by then."""
+    over: bool = False
+    """The call went down with us."""
 
 
 class Flush(Value):
@@ -179,7 +185,7 @@ class Inform(Value):
 
 
 class End(Value):
-    """`reason`: completed, timeout, error, user_ended, budget."""
+    """`reason`: see `wire.events.SessionEnded`."""
 
     reason: str = "user_ended"
     status: Status = Status.COMPLETED

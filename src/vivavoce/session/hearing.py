@@ -12,13 +12,16 @@ reply. So a tool's follow-up belongs to it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from vivavoce.session import calling, faults, news, saying
 from vivavoce.session.context import item_of
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import Account, Answered, Record, StartTimer
 from vivavoce.session.events import TypedText
 from vivavoce.session.state import Phase, Signal
-from vivavoce.session.talk import Question, UserItem
+from vivavoce.session.talk import Question, Talk, UserItem
+from vivavoce.wire.clean import clean_text
 from vivavoce.wire.events import (
     SpeechStarted,
     SpeechStopped,
@@ -43,6 +46,7 @@ def speech_started(event: rt.UserSpeechStarted, draft: Draft) -> None:
     draft.state.talk.began_ms[event.item_id] = draft.now_ms
     draft.state.talk.turns.speech_started(draft.now)
     draft.state.clock.user_heard = draft.now
+    draft.there()
     draft.tell(SpeechStarted, item_id=event.item_id)
     draft.active()
     draft.signal(Signal.SPEECH_STARTED)
@@ -133,6 +137,52 @@ def retrieved(event: rt.ItemRetrieved, draft: Draft) -> None:
         calling.requested(rt.CallRequested("", item.id, item.call_id, name, arguments), draft)
     elif item.id not in state.sideband.guard.ours:
         revert(item, draft)
+
+
+def first_unsure(talk: Talk) -> str | None:
+    """The first item of which not everything is known, else the last that is."""
+    places = [(item.ordinal, item.item_id) for item in talk.heard.values() if not item.settled]
+    places += [(item.ordinal, item.item_id) for item in talk.speech.unsettled()]
+    return min(places)[1] if places else talk.order.last
+
+
+def listed(event: rt.Listed, draft: Draft) -> None:
+    """All that joined the conversation while the sideband was away, each item once."""
+    state = draft.state
+    answered = {one.item.call_id for one in event.items if one.item.type == "function_call_output"}
+    for one in event.items:
+        item, guard = one.item, state.sideband.guard
+        if item.id in guard.banished:
+            continue
+        if item.status == "in_progress":
+            guard.ours.add(item.id)  # still being made: its own events follow
+        elif item.role == "user" and item.audio:
+            _listed_speech(one, draft)
+        elif item.role == "assistant" and item.type == "message":
+            # What the history began with was said long ago.
+            if item.id not in guard.ours or state.talk.speech.get(item.id) is not None:
+                saying.listed(one, draft)
+        elif item.type == "function_call" and item.call_id:
+            if item.call_id not in answered and not _seeded(item.id, draft):
+                guard.ours.add(item.id)
+                name, arguments = item.name or "", item.arguments or "{}"
+                asked = rt.CallRequested(one.response_id, item.id, item.call_id, name, arguments)
+                calling.requested(asked, draft)
+        elif item.id not in guard.ours:
+            item_added(rt.ItemAdded(item, one.previous_item_id), draft)
+
+
+def _seeded(item_id: str, draft: Draft) -> bool:
+    return item_id in draft.state.sideband.guard.ours and item_id not in draft.state.work.names
+
+
+def _listed_speech(one: rt.ListedItem, draft: Draft) -> None:
+    known = one.item.id in draft.state.talk.heard
+    heard = _user_item(one.item.id, one.previous_item_id, draft)
+    if one.item.text and not heard.settled:
+        heard.settled = True
+        draft.state.talk.turns.transcript(one.item.id, draft.now)
+        _said(heard, one.item.text.strip(), draft, backfill=not known)
 
 
 def _typed_by_peer(item: rt.Item, previous: str | None, draft: Draft) -> None:
@@ -310,6 +360,8 @@ def settle_typed(draft: Draft) -> None:
     if not waiting:
         return
     for entry in _recorded(draft):
+        if entry.data.get("playing"):  # who reads the answer need not wait until it was heard
+            entry = replace(entry, text=clean_text(str(entry.data.get("generated") or "")))
         if entry.kind is Kind.ASSISTANT and entry.text and not entry.data.get("aside"):
             for question in waiting.values():
                 if entry.ordinal > question.message.ordinal:

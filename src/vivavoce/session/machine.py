@@ -24,6 +24,7 @@ P, S = Phase, Signal
 _ALWAYS = {
     S.CALL_PLACED: P.INITIALIZING,
     S.SIDEBAND_LOST: P.RECONNECTING,
+    S.CLIENT_LOST: P.RECONNECTING,
     S.ENDED: P.TERMINATED,
 }
 # Where the user or the model may begin something.
@@ -134,6 +135,8 @@ class Machine:
                 sideband.inform(event, draft)
             case rt.Fault():
                 sideband.fault(event, draft)
+            case rt.Peer():
+                sideband.peer(event, draft)
             case rt.RateLimits():
                 sideband.rate_limits(event, draft)
             case own.BadFrame():
@@ -152,6 +155,8 @@ class Machine:
                 hearing.committed(event, draft)
             case rt.ItemAdded():
                 hearing.item_added(event, draft)
+            case rt.Listed():
+                hearing.listed(event, draft)
             case rt.ItemRetrieved():
                 hearing.retrieved(event, draft)
             case rt.UserTranscript():
@@ -171,6 +176,8 @@ class Machine:
                 saying.playback_started(event, draft)
             case rt.PlaybackStopped():
                 saying.playback_stopped(event, draft)
+            case rt.Heard():
+                saying.heard(event, draft)
             case rt.ItemTruncated():
                 saying.truncated(event, draft)
             case rt.ResponseDone():

@@ -7,9 +7,11 @@ of a call is ours, and nobody else's.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from vivavoce.errors import Recovery, is_known, row_of
+from vivavoce.language.en.telling import cut_off, summed_up
 from vivavoce.session import calling, faults, hearing, news, saying, timing
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import Attach, Close, Failed, HangUp, StopTimer
@@ -27,7 +29,6 @@ from vivavoce.session.talk import Wish
 from vivavoce.session.window import Held
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.events import (
-    ConnectionStatus,
     ContextUpdated,
     RateLimitWarning,
     SessionEnded,
@@ -36,13 +37,19 @@ from vivavoce.wire.events import (
 )
 from vivavoce.wire.hints import Briefing, briefed
 from vivavoce.wire.realtime.client import (
+    ListItems,
     UpdateSession,
     message_item,
     output_item,
 )
-from vivavoce.wire.realtime.facts import Configured, Fault, RateLimits
+from vivavoce.wire.realtime.facts import Configured, Fault, Peer, RateLimits
 from vivavoce.wire.records.talk import Status
 
+USER_ENDED = "user_ended"
+MOST_SAID = 400
+"""Characters of what was missed that are said again; more is summed up."""
+_MOST_SHOWN = 4_000
+_SHOWN = {"lost": "disconnected"}  # as a browser calls it
 ALREADY_ACTIVE = "conversation_already_has_active_response"
 _RATE_WARNING = 0.1  # of the limit is left
 IF_UNANSWERED = (
@@ -64,6 +71,7 @@ def call_placed(event: CallPlaced, draft: Draft) -> None:
     state = draft.state
     if state.sideband.call_id:
         draft.do(HangUp(state.sideband.call_id))
+        event = _catching_up(event, draft)
     state.new_call(event.call_id)
     if event.instructions is not None:
         # The time of day is part of them, and it has moved on.
@@ -73,8 +81,24 @@ def call_placed(event: CallPlaced, draft: Draft) -> None:
     state.sideband.placed = event
     draft.active()
     draft.signal(Signal.CALL_PLACED)
-    draft.tell(ConnectionStatus, webrtc_state="connecting", data_channel_state="connecting")
+    draft.connection("connecting", "connecting")
     draft.do(Attach(event.call_id))
+
+
+def _catching_up(event: CallPlaced, draft: Draft) -> CallPlaced:
+    """The user is back: what was said while nobody heard it is said now where it is short, else
+    summed up; so is what came of the tools meanwhile."""
+    talk = draft.state.talk
+    rest, known = talk.speech.missed(), draft.state.sideband.peer
+    if rest and len(rest) <= MOST_SAID:
+        talk.responses.wished = None
+        # Who was never there was not cut off: they hear it for the first time.
+        never = known is not None and known.state in ("connecting", "failed")
+        return replace(event, greeting=None, say=rest if never else cut_off(rest))
+    told = [event.greeting, summed_up(rest[:_MOST_SHOWN]) if rest else None]
+    if talk.responses.wished is not None:
+        told.append(calling.AND_NEWS)
+    return replace(event, greeting=" ".join(words for words in told if words) or None)
 
 
 def call_survived(event: CallSurvived, draft: Draft) -> None:
@@ -105,6 +129,10 @@ def call_survived(event: CallSurvived, draft: Draft) -> None:
     state.talk.held.gist = event.gist
     for item in event.items:
         state.talk.held.joined(item)
+    for entry in event.sounding:
+        saying.recall(entry, draft, over=event.over)
+    if event.over:  # our own engine's calls go down with us, and with them what they said
+        saying.flush(draft)
     timing.start(draft, event.age)
     draft.signal(Signal.CALL_PLACED)
     draft.signal(Signal.SIDEBAND_LOST)
@@ -135,14 +163,30 @@ def up(draft: Draft) -> None:
             items=len(placed.history),
             estimated_tokens=placed.history_tokens,
         )
-        if placed.greeting:
+        if placed.say:
+            state.talk.responses.say(placed.say)
+        elif placed.greeting:
             state.talk.responses.wish(instructions=placed.greeting)
         timing.start(draft)
-    elif state.phase is Phase.RECONNECTING:
-        draft.tell(ConnectionStatus, webrtc_state="connected", data_channel_state="open")
+    elif not sideband.gone:
         if sideband.attempts:
             faults.notify("info", "The connection is back.", draft)
         draft.signal(Signal.SIDEBAND_BACK)
+
+
+def peer(event: Peer, draft: Draft) -> None:
+    """How the client is connected: ICE and DTLS, and not our own sideband."""
+    sideband = draft.state.sideband
+    if sideband.behind and sideband.up:  # only our own engine can be asked
+        sideband.behind = False
+        draft.send(ListItems(hearing.first_unsure(draft.state.talk), draft.state.next_id()))
+    vanished = event.state == "lost" and not sideband.gone
+    sideband.peer = event
+    shown = _SHOWN.get(event.state, event.state)
+    draft.connection(shown, event.data_channel, event.reason)
+    if vanished:
+        draft.cut_turns()
+        draft.signal(Signal.CLIENT_LOST)
 
 
 def lost(event: SidebandLost, draft: Draft) -> None:
@@ -151,9 +195,12 @@ def lost(event: SidebandLost, draft: Draft) -> None:
     state = draft.state
     if not state.sideband.up:
         return
-    state.sideband.up = False
+    state.sideband.up, state.sideband.behind = False, True
     if event.hung_up:
-        draft.end("user_ended", Status.COMPLETED)
+        peer = state.sideband.peer
+        reason = peer.reason if peer is not None and peer.reason else USER_ENDED
+        status = Status.COMPLETED if reason == USER_ENDED else Status.ERROR
+        draft.end(clean_line(reason, 64), status)
         return
     state.talk.responses.sideband_lost()
     news.sideband_lost(draft)
@@ -165,7 +212,6 @@ def lost(event: SidebandLost, draft: Draft) -> None:
         draft.end("error", Status.ERROR)
         return
     draft.signal(Signal.SIDEBAND_LOST)
-    draft.tell(ConnectionStatus, webrtc_state="disconnected", data_channel_state="closed")
     held = (draft.now - (state.sideband.up_since or draft.now)).total_seconds()
     if held >= state.policy.attach_delay:
         state.sideband.attempts = 0
@@ -185,7 +231,6 @@ def attach_failed(draft: Draft) -> None:
     if state.sideband.attempts < state.policy.attach_tries:
         draft.do(Attach(state.sideband.call_id or "", state.policy.attach_delay))
         return
-    draft.tell(ConnectionStatus, webrtc_state="failed", data_channel_state="closed")
     draft.complain(
         "openai_error",
         "The connection to the provider was lost and did not come back.",
@@ -223,7 +268,6 @@ def configured(event: Configured, draft: Draft) -> None:
         state.sideband.announced = True
         draft.tell(SessionStarted, voice=state.setup.voice, tools_count=state.setup.tools_count)
     if state.phase is Phase.INITIALIZING:
-        draft.tell(ConnectionStatus, webrtc_state="connected", data_channel_state="open")
         draft.signal(Signal.CONFIGURED)
 
 

@@ -19,6 +19,7 @@ from vivavoce.session.events import CallPlaced, ToolFinished
 from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.session.talk import Talk
 from vivavoce.wire.realtime.client import CreateItem, DeleteItem
+from vivavoce.wire.realtime.facts import Peer
 
 MAX_STRIKES = 3
 _LOCKED = ("instructions", "tools", "tool_choice", "output_modalities", "max_output_tokens")
@@ -55,6 +56,7 @@ class Signal(StrEnum):
     CALLS_OPEN = "done, tools run"
     TASKS_OPEN = "done, tasks run"
     SIDEBAND_LOST = "sideband lost"
+    CLIENT_LOST = "client lost"
     SIDEBAND_BACK = "sideband back"
     ENDED = "ended"
 
@@ -174,6 +176,14 @@ class Sideband:
     leaving: dict[str, DeleteItem] = field(default_factory=dict)  # items that we take out
     taken_out: set[str] = field(default_factory=set)  # our frames: whose items may be gone already
     placed: CallPlaced = _NOT_PLACED  # with what the call is to be told first
+    peer: Peer | None = None  # how the client is connected, where the provider tells
+    behind: bool = False  # it was away, and may have missed something
+    told: tuple[str, str, str | None] | None = None  # what watchers know of that
+
+    @property
+    def gone(self) -> bool:
+        """The client has vanished, and may come back on another call."""
+        return self.peer is not None and self.peer.state == "lost"
 
 
 @dataclass(slots=True)

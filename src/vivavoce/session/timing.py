@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vivavoce.session import calling, faults, news, talk, turns
+from vivavoce.session import calling, faults, news, saying, talk, turns
 from vivavoce.session.draft import IDLE, Draft
 from vivavoce.session.effects import StartTimer, StopTimer
 from vivavoce.session.events import TimerFired
@@ -58,6 +58,8 @@ def fired(event: TimerFired, draft: Draft) -> None:
         case faults.OVERDUE:
             if faults.overdue(draft):
                 calling.abandon(draft)
+        case saying.HEARD:
+            saying.keep_heard(draft)
         case talk.INTERIM:
             news.interim(draft)
         case turns.TIMER:

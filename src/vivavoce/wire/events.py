@@ -39,7 +39,10 @@ class SessionUpdated(VoiceEvent):
 
 
 class SessionEnded(VoiceEvent):
-    """`reason`: completed, timeout, error, user_ended, budget."""
+    """`reason`: completed, timeout, error, user_ended (somebody hung up), budget; and where the
+    client was lost: `socket_reset` (its WebSocket broke), `client_silent` (a closed lid: nothing
+    came any more), `ice_lost` (WebRTC's way to it is dead), `never_connected` (nobody ever came).
+    """
 
     type = "session.ended"
     reason: str
@@ -324,9 +327,14 @@ class IntentRetracted(VoiceEvent):
 
 
 class ConnectionStatus(VoiceEvent):
+    """How the client's sound is connected, by WebRTC (ICE and DTLS) or by WebSocket: connecting,
+    connected, disconnected (it may come back), closed, failed. `reason`: as of `session.ended`.
+    """
+
     type = "connection.status"
     webrtc_state: str
     data_channel_state: str
+    reason: str | None = None
 
 
 class RateLimitWarning(VoiceEvent):

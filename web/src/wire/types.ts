@@ -256,6 +256,7 @@ export interface TranscriptEntry {
   item_id?: string | null;
   interrupted?: boolean | null;
   generated_text?: string | null;
+  heard_estimated?: boolean | null;
 }
 
 export interface TurnTrace {
@@ -563,6 +564,7 @@ export interface VoiceEvents {
     timestamp: string;
     webrtc_state: string;
     data_channel_state: string;
+    reason?: string;
   };
   "rate_limit.warning": {
     session_id?: string;

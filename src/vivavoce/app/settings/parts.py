@@ -401,6 +401,9 @@ class EngineSettings(BaseSettings):
     understand."""
     engine_sessions: int = Field(default=8, ge=1, le=1000)
     """Calls of the embedded engine at once."""
+    grace_seconds: float = Field(default=60.0, ge=0, le=3600)
+    """So many seconds a call of the embedded engine waits for a client that vanished without
+    hanging up; 0: it ends at once."""
     single_use_secrets: bool = False
     """Whether a client secret of the Realtime API opens one session only, instead of several until
     it expires. Those that the server mints for its own pages always do."""

@@ -244,6 +244,8 @@ class Recovery:
                 gist_of(conversation.gist), [e for e in before if item_of(e) not in told]
             ),
             age=(self._clock.now() - since).total_seconds(),
+            sounding=tuple(entry for entry in ours if entry.data.get("playing")),
+            over=self._parts.provider.ours,
         )
 
     async def _outcomes(
