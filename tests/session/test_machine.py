@@ -7,7 +7,7 @@ from vivavoce.session import events as ev
 from vivavoce.session.effects import Attach, RunTool, Send, StartTimer
 from vivavoce.session.machine import TABLE
 from vivavoce.session.policy import Policy
-from vivavoce.session.state import Phase, Signal
+from vivavoce.session.state import MOST_FILES, Phase, Signal
 from vivavoce.wire import events as ve
 from vivavoce.wire.realtime import client as cmd
 from vivavoce.wire.realtime import facts as rt
@@ -113,6 +113,21 @@ def test_a_tool_runs_once_and_its_output_is_followed_by_one_response() -> None:
     done = scene.send(ev.ToolFinished("call_1", "12:00"), ev.ToolFinished("call_1", "12:01"))
     assert [c.item["output"] for c in sent(done, cmd.CreateItem)] == ["12:00"]
     assert len(sent(done, cmd.CreateResponse)) == 1
+
+
+def test_which_files_its_calls_changed_is_known_the_newest_last_and_survives_another_call() -> None:
+    scene = Scene().connect()
+    scene.send(rt.ResponseCreated("r1"), call("call_1"), call("call_2"), call("call_3"))
+    scene.send(ev.ToolFinished("call_1", "", files_changed=("a.py", "b.py")))
+    scene.send(ev.ToolFinished("call_1", "", files_changed=("late.py",)))
+    scene.send(ev.ToolFinished("call_2", "", files_changed=("a.py",)))
+    assert list(scene.machine.state.work.files_changed) == ["b.py", "a.py"]
+    scene.send(ev.CallPlaced("rtc_2"))
+    scene.send(ev.ToolFinished("call_3", "", files_changed=("c.py",)))
+    assert list(scene.machine.state.work.files_changed) == ["b.py", "a.py", "c.py"]
+    many = tuple(f"{n}.py" for n in range(MOST_FILES + 1))
+    scene.machine.state.work.changed(many)
+    assert tuple(scene.machine.state.work.files_changed) == many[1:]
 
 
 def test_a_result_waits_for_the_active_response() -> None:

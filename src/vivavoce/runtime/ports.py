@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol
@@ -414,12 +414,35 @@ class ToolDefinition(Value):
         return {**self.function(), "parameters": dict(self.parameters)}
 
 
-Report = Callable[[str, int | None], Awaitable[None]]
-"""Progress: a message, and a percentage where one is known."""
+class Report(Protocol):
+    """Progress: a message, a percentage where one is known, and figures for who draws it."""
+
+    async def __call__(
+        self,
+        message: str,
+        percentage: int | None = None,
+        details: Mapping[str, object] | None = None,
+    ) -> None: ...
 
 
-async def no_report(message: str, percentage: int | None = None) -> None:
+async def no_report(
+    message: str, percentage: int | None = None, details: Mapping[str, object] | None = None
+) -> None:
     """For those who do not listen."""
+
+
+Level = Literal["info", "warning", "error"]
+
+
+class Display(Protocol):
+    """Words for the user's screen: neither spoken nor read by the model (seed 000 §3.1,
+    `display_message`)."""
+
+    async def __call__(self, message: str, level: Level = "info") -> None: ...
+
+
+async def no_display(message: str, level: Level = "info") -> None:
+    """For calls behind which there is no screen."""
 
 
 class Asking(Protocol):
@@ -454,6 +477,8 @@ class ToolOutput(Value):
     pictures: tuple[Picture, ...] = ()
     files_changed: tuple[str, ...] = ()
     """Relative to the workspace, for what it remembers."""
+    frame: tuple[int, int] = (0, 0)
+    """Lines before and after its entries, where it is a list: they are not counted as such."""
 
 
 class ToolContext(Value):
@@ -465,6 +490,7 @@ class ToolContext(Value):
     call_id: str = ""
     origin: Origin = "model"
     report: Report = field(default=no_report)
+    display: Display = field(default=no_display)
     ask: Asking = field(default=nobody)
     task_id: str | None = None
     """The task on whose behalf it is called, if any."""

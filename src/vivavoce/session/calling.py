@@ -35,6 +35,8 @@ def requested(event: CallRequested, draft: Draft) -> None:
 def finished(event: ToolFinished, draft: Draft) -> None:
     """One output for one call, whatever happens; late copies are dropped."""
     state = draft.state
+    if event.call_id in state.work.tasks or event.call_id in state.work.open_calls:
+        state.work.changed(event.files_changed)
     if event.call_id in state.work.tasks:
         # Its call is gone with the old one: the result is told instead of returned, in the next
         # gap, as a message of the system's.

@@ -6,7 +6,7 @@ through a `Draft`; `machine` routes events to them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -21,6 +21,7 @@ from vivavoce.session.talk import Talk
 from vivavoce.wire.realtime.client import CreateItem
 
 MAX_STRIKES = 3
+MOST_FILES = 100  # of those that a session changed, as many are remembered
 _LOCKED = ("instructions", "tools", "tool_choice", "output_modalities", "max_output_tokens")
 _LOCKED_AUDIO = (("input", "turn_detection"), ("input", "transcription"), ("output", "voice"))
 
@@ -187,6 +188,14 @@ class Work:
     retold: set[str] = field(default_factory=set)  # news whose answer failed once
     approvals: dict[str, Asked] = field(default_factory=dict)
     slow_tool: str = ""
+    files_changed: dict[str, None] = field(default_factory=dict)  # the newest last
+
+    def changed(self, files: Iterable[str]) -> None:
+        for name in files:
+            self.files_changed.pop(name, None)
+            self.files_changed[name] = None
+        for name in list(self.files_changed)[:-MOST_FILES]:
+            del self.files_changed[name]
 
     def another_call(self) -> Work:
         """The new call knows nothing of the calls that run: they are tasks for it. What was put
@@ -196,6 +205,7 @@ class Work:
             ran=self.ran,
             tasks=self.tasks | self.open_calls,
             slow_tool=self.slow_tool,
+            files_changed=self.files_changed,
         )
 
 

@@ -169,29 +169,37 @@ class TurnTraced(VoiceEvent):
 
 
 class ToolStarted(VoiceEvent):
+    """`estimated_duration`: milliseconds that such calls took lately, where that is known."""
+
     type = "tool.started"
     call_id: str
     tool_name: str
     description: str
+    estimated_duration: int | None = None
 
 
 class ToolProgress(VoiceEvent):
-    """Kept at most once a second a call, so that a poller sees how far it got."""
+    """Kept at most once a second a call, so that a poller sees how far it got. `details` are the
+    tool's own figures, such as `done` and `total`."""
 
     type = "tool.progress"
     call_id: str
     tool_name: str
     message: str
     percentage: int | None = None
+    details: dict[str, object] | None = None
 
 
 class ToolCompleted(VoiceEvent):
+    """`files_changed`: beneath the user's workspace, where it changed any."""
+
     type = "tool.completed"
     call_id: str
     tool_name: str
     success: bool
     duration_ms: int
     output_preview: str | None = None
+    files_changed: list[str] | None = None
 
 
 class ToolError(VoiceEvent):
@@ -327,11 +335,13 @@ class ErrorOccurred(VoiceEvent):
 
 
 class Notification(VoiceEvent):
-    """`level`: info, warning or error; `action` is a label and what it does."""
+    """`level`: info, warning or error; `action` is a label and what it does. With a `call_id` it is
+    what a tool shows on the screen (seed 000's `display_message`); nobody says it aloud."""
 
     type = "notification"
     level: str
     message: str
+    call_id: str | None = None
     action: dict[str, str] | None = None
 
 

@@ -418,6 +418,7 @@ export interface VoiceEvents {
     call_id: string;
     tool_name: string;
     description: string;
+    estimated_duration?: number;
   };
   "tool.progress": {
     session_id?: string;
@@ -426,6 +427,7 @@ export interface VoiceEvents {
     tool_name: string;
     message: string;
     percentage?: number;
+    details?: Record<string, unknown>;
   };
   "tool.completed": {
     session_id?: string;
@@ -435,6 +437,7 @@ export interface VoiceEvents {
     success: boolean;
     duration_ms: number;
     output_preview?: string;
+    files_changed?: string[];
   };
   "tool.error": {
     session_id?: string;
@@ -560,6 +563,7 @@ export interface VoiceEvents {
     timestamp: string;
     level: string;
     message: string;
+    call_id?: string;
     action?: Record<string, string>;
   };
   "heartbeat": {

@@ -75,6 +75,7 @@ class ToolRuns:
 
     async def _run(self, effect: fx.RunTool) -> None:
         pictures: tuple[str, ...] = ()
+        files: tuple[str, ...] = ()
         task = asyncio.current_task()
         assert task is not None
         if effect.call_id in self._stopped:  # before it began
@@ -96,7 +97,7 @@ class ToolRuns:
         )
         try:
             outcome = await self._executor.run(request)
-            output = outcome.for_model
+            output, files = outcome.for_model, outcome.files_changed
             if self._pictures:
                 pictures = tuple(f"data:{p.mime_type};base64,{p.data}" for p in outcome.pictures)
         except VivavoceError:
@@ -109,7 +110,7 @@ class ToolRuns:
         finally:
             self._calls.pop(effect.call_id, None)
             self._stopped.discard(effect.call_id)
-        await self._live.post(ToolFinished(effect.call_id, output, pictures))
+        await self._live.post(ToolFinished(effect.call_id, output, pictures, files))
 
 
 log = logging.getLogger(__name__)
