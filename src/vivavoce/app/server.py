@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from vivavoce.app.agent import check_agent, open_agent
-from vivavoce.app.engine import UPLOADS, EmbeddedEngine, chat_brain, refused_at_v1
+from vivavoce.app.engine import UPLOADS, EmbeddedEngine, chat_brain, refused_at_v1, voices_of
 from vivavoce.app.intents import AgentIntents
 from vivavoce.app.lifecycle import Server, running
 from vivavoce.app.settings import EMBEDDED, Settings, plain, variable
@@ -188,6 +188,7 @@ def assemble(
             port=settings.port,
             tool_timeout=settings.tool_timeout,
             ice_servers=settings.ice_servers,
+            ice_transport_policy=settings.ice_transport_policy,
         ),
         store=store,
         journal=journal,
@@ -261,6 +262,7 @@ def _provider(settings: Settings, clock: Clock, engine: EmbeddedEngine | None) -
         model=settings.model,
         clock=clock,
         embedded=engine is not None,
+        voices=voices_of(settings) if engine is not None else (),
     )
 
 

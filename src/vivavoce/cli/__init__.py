@@ -656,10 +656,10 @@ def _doctor(args: argparse.Namespace) -> int:
 def _agent_check(args: argparse.Namespace) -> int:
     """What `serve` would say of it, and no server."""
     from vivavoce.app.agent import check_agent, described, open_agent
+    from vivavoce.app.engine import voices_of
     from vivavoce.app.tools import known_tools
     from vivavoce.runtime.agents.agent import AgentError
     from vivavoce.runtime.clock import SystemClock
-    from vivavoce.runtime.provider.known_models import capabilities_of
 
     settings = _settings(args)
     given = Path(args.agent_checked)
@@ -668,7 +668,7 @@ def _agent_check(args: argparse.Namespace) -> int:
         named = given.absolute() if given.is_dir() else args.agent_checked
         source = open_agent(named, settings.agents_dir)
         agent, intents = source.current, source.intents
-        voices = [voice.id for voice in capabilities_of(settings.model).voices]
+        voices = [voice.id for voice in voices_of(settings)]
         tools = [tool.name for tool in registry.definitions()]
         check_agent(agent, intents, voices=voices, tools=registry)
     except AgentError as exc:

@@ -40,7 +40,7 @@ def finished(event: ToolFinished, draft: Draft) -> None:
     if event.call_id in state.work.tasks:
         # Its call is gone with the old one: the result is told instead of returned, in the next
         # gap, as a message of the system's.
-        state.work.tasks.discard(event.call_id)
+        state.work.over(event.call_id)
         words = f"A tool that was still running has finished. Its result: {event.output}"
         told = state.item_id(f"task:{event.call_id}")
         draft.add_item(message_item(told, "system", words))
@@ -49,7 +49,7 @@ def finished(event: ToolFinished, draft: Draft) -> None:
         return
     if event.call_id not in state.work.open_calls:
         return
-    state.work.open_calls.discard(event.call_id)
+    state.work.over(event.call_id)
     state.talk.turns.finished(event.call_id)
     item_id = state.item_id(f"output:{event.call_id}")
     draft.add_item(output_item(item_id, event.call_id, event.output))

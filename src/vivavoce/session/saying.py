@@ -79,6 +79,8 @@ def _write_down(item: Utterance, draft: Draft, *, backfill: bool = False) -> Non
             "interrupted": True,
             "audio_end_ms": round(item.cut_ms or 0),
         }
+    if item.spoken and item.played_ms is not None:
+        extra["audio_duration_ms"] = round(item.played_ms)
     key = draft.record(
         Kind.ASSISTANT,
         item.item_id,
@@ -90,6 +92,7 @@ def _write_down(item: Utterance, draft: Draft, *, backfill: bool = False) -> Non
     )
     if item.told == (heard, item.interrupted):
         return  # only the millisecond of the cut is known better now
+    again = item.told is not None
     item.told = (heard, item.interrupted)
     first, item.written_at = item.written_at, item.written_at or draft.now
     draft.tell(
@@ -101,6 +104,7 @@ def _write_down(item: Utterance, draft: Draft, *, backfill: bool = False) -> Non
         interrupted=item.interrupted or None,
         modality=None if item.spoken else "text",
         created_at=first,
+        replaces=key if again else None,
     )
 
 
@@ -146,7 +150,6 @@ def playback_stopped(event: rt.PlaybackStopped, draft: Draft) -> None:
 
 
 def _end_sound(item: Utterance, draft: Draft, *, cut: bool) -> None:
-    known = item.cut_ms
     duration = draft.state.talk.speech.stop(item, draft.now_ms, cut=cut)
     draft.state.talk.turns.quiet(item.item_id, item.response_id, draft.now, cut=cut)
     draft.tell(
@@ -155,7 +158,7 @@ def _end_sound(item: Utterance, draft: Draft, *, cut: bool) -> None:
         duration_ms=round(duration),
         interrupted=item.interrupted or None,
     )
-    if item.complete and item.cut_ms != known:
+    if item.complete:
         _write_down(item, draft)
     draft.spoke()
 

@@ -21,6 +21,7 @@ from vivavoce.session.talk import Talk
 from vivavoce.wire.realtime.client import CreateItem
 
 MAX_STRIKES = 3
+MOST_FINISHED = 20
 MOST_FILES = 100  # of those that a session changed, as many are remembered
 _LOCKED = ("instructions", "tools", "tool_choice", "output_modalities", "max_output_tokens")
 _LOCKED_AUDIO = (("input", "turn_detection"), ("input", "transcription"), ("output", "voice"))
@@ -187,8 +188,15 @@ class Work:
     telling: dict[str, tuple[str, ...]] = field(default_factory=dict)  # response → keys
     retold: set[str] = field(default_factory=set)  # news whose answer failed once
     approvals: dict[str, Asked] = field(default_factory=dict)
+    finished: list[str] = field(default_factory=list)  # calls and tasks that are over
     slow_tool: str = ""
     files_changed: dict[str, None] = field(default_factory=dict)  # the newest last
+
+    def over(self, name: str) -> None:
+        """A call or a task has come to its end."""
+        self.tasks.discard(name)
+        self.open_calls.discard(name)
+        self.finished = [*self.finished[-MOST_FINISHED + 1 :], name]
 
     def changed(self, files: Iterable[str]) -> None:
         for name in files:
@@ -204,6 +212,7 @@ class Work:
             names=self.names,
             ran=self.ran,
             tasks=self.tasks | self.open_calls,
+            finished=self.finished,
             slow_tool=self.slow_tool,
             files_changed=self.files_changed,
         )

@@ -86,7 +86,10 @@ def plan(changes: Sequence[Change]) -> Plan:
                 if goal or task:  # None as a link leaves what is there
                     ends = {"of": row["id"], "owner": row["user_id"], "goal": goal, "task": task}
                     writes.append(Write(talk.Conversation, How.LINK, ends))
-            case talk.PutSession(session, new, held_to):
+            case talk.PutSession(session, _, only) if only:
+                part = {"row": row_of(session), "only": only}
+                writes.append(Write(talk.VoiceSession, How.FIELDS, part))
+            case talk.PutSession(session, new, _, held_to):
                 write(session, How.NEW if new else How.WHOLE)
                 if new and held_to is not None:
                     limits[session.id] = held_to

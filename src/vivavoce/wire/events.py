@@ -118,7 +118,8 @@ class TranscriptionDelta(VoiceEvent):
 
 
 class TranscriptionCompleted(VoiceEvent):
-    """`transcript` is what was said or heard; an interrupted answer comes once more, cut.
+    """`transcript` is what was said or heard; an answer that is interrupted after it was told comes
+    once more, cut, and `replaces` names the entry whose transcript it takes the place of.
 
     `modality` is "text" for what was written. `created_at` is the entry's, where that is not
     the `timestamp`.
@@ -133,6 +134,7 @@ class TranscriptionCompleted(VoiceEvent):
     interrupted: bool | None = None
     modality: str | None = None
     created_at: datetime | None = None
+    replaces: str | None = None
 
 
 class AssistantSpeaking(VoiceEvent):
@@ -336,7 +338,7 @@ class ErrorOccurred(VoiceEvent):
 
 class Notification(VoiceEvent):
     """`level`: info, warning or error; `action` is a label and what it does. With a `call_id` it is
-    what a tool shows on the screen (seed 000's `display_message`); nobody says it aloud."""
+    what a tool puts on the screen (`display_message` of other servers); nobody says it aloud."""
 
     type = "notification"
     level: str

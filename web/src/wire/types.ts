@@ -182,12 +182,12 @@ export interface SendMessageResponse {
 }
 
 export interface SessionDetailResponse {
-  session: SessionInfo;
+  session: SessionDetails;
   transcript: TranscriptEntry[];
   turns: TurnTrace[];
 }
 
-export interface SessionInfo {
+export interface SessionDetails {
   id: string;
   status: "active" | "completed" | "cancelled" | "error";
   created_at: string;
@@ -196,6 +196,7 @@ export interface SessionInfo {
   turn_count: number;
   title?: string | null;
   conversation_id: string;
+  metadata?: Record<string, unknown> | null;
 }
 
 export interface SessionResponse {
@@ -383,6 +384,7 @@ export interface VoiceEvents {
     interrupted?: boolean;
     modality?: string;
     created_at?: string;
+    replaces?: string;
   };
   "assistant.speaking": {
     session_id?: string;

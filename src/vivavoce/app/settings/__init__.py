@@ -188,7 +188,8 @@ class Settings(ShareSettings, RoleSettings, AuthSettings, EngineSettings, PlaceS
     max_sessions: int = Field(default=100, ge=1)
     """Live voice sessions at once."""
     sessions_per_10_minutes: int = Field(default=20, ge=0)
-    """New sessions a user may start, in place of the agent's limit; 0 is no limit."""
+    """New sessions a user may start, in place of the agent's limit; 0 is no limit. Without
+    authentication, with the embedded engine, there is none unless this is set."""
     executions_per_minute: int = Field(default=60, ge=0)
     """Tool calls a session may make, and a user twice as many, in place of the agent's limit; 0 is
     no limit."""
@@ -241,7 +242,7 @@ class Settings(ShareSettings, RoleSettings, AuthSettings, EngineSettings, PlaceS
         )
 
     def agent_overrides(self) -> dict[str, Any]:
-        """What was set explicitly and stands in an agent's file too: the operator wins."""
+        """What the operator set and stands in an agent's file too: the operator wins."""
         names = {
             "voice": "voice",
             "transcription_model": "transcription.model",
@@ -252,7 +253,11 @@ class Settings(ShareSettings, RoleSettings, AuthSettings, EngineSettings, PlaceS
             "developer_tools": "roles.developer.tools",
             "developer_agents": "roles.developer.agents",
         }
-        return {names[name]: getattr(self, name) for name in names if name in self.model_fields_set}
+        told = {names[name]: getattr(self, name) for name in names if name in self.model_fields_set}
+        if self.auth == "off" and self.provider_url == EMBEDDED:
+            # One's own machine, where a session costs nothing: who works on it opens many.
+            told.setdefault("limits.sessions_per_10_minutes", 0)
+        return told
 
 
 def plain(secret: SecretStr | None) -> str | None:

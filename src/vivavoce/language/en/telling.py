@@ -206,3 +206,8 @@ def _month_day(number: int) -> str:
 
 def _and(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def voice_sample(name: str) -> str:
+    """What a voice says of itself, for who chooses one."""
+    return f"Hello, I am {name}. This is how I sound when we talk."

@@ -209,6 +209,8 @@ class PutSession(Value):
 
     session: VoiceSession
     new: bool = False
+    only: tuple[str, ...] = ()
+    """The fields to change, of one that is there; none is all of them."""
     limits: SessionLimits | None = None
     """For a new one: refused with `RateLimited`, in the same transaction, where the user has
     had enough. Sessions of the same conversation are not in its way: it takes them over."""
