@@ -113,6 +113,7 @@ def assemble(
         attach_delay=settings.sideband_delay,
         peer_text=settings.peer_text,
         inbox=settings.session_inbox,
+        recording=settings.recording,
         auto_approve=settings.auto_approve,
     )
     profile = Profile(source, defaults, provider.capabilities, tools)

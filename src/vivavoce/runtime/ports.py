@@ -32,6 +32,7 @@ from vivavoce.wire.records.talk import (
     Entry,
     LogEvent,
     Origin,
+    Recording,
     SessionSummary,
     Snapshot,
     Status,
@@ -67,6 +68,7 @@ class Retention(Value):
     """How long things are kept, in seconds; None is for ever (seed 000 §7.2)."""
 
     snapshots: float | None = 24 * 3600
+    recordings: float | None = 24 * 3600
     log: float | None = 7 * 24 * 3600
     conversations: float | None = None
     audit: float | None = None
@@ -274,6 +276,11 @@ class Store(AgendaStore, Protocol):
     async def audit_ends(self) -> AuditEnds: ...
 
     async def snapshot(self, session_id: str, *, user_id: str) -> Snapshot | None: ...
+
+    async def recording(self, session_id: str) -> list[Recording] | None:
+        """What a session went through, in its parts, for the operator: none where nothing is
+        recorded, and None where there is no such session."""
+        ...
 
     async def events(
         self,

@@ -201,6 +201,7 @@ UPSERTS: dict[type, Upsert] = {
         key=("user_id", "id"),
     ),
     talk.Snapshot: Upsert(db.snapshots, ("saved_at", "data"), key=("session_id",)),
+    talk.Recording: Upsert(db.recordings, ("saved_at", "data"), key=("session_id", "number")),
     work.Task: Upsert(
         db.delegated_tasks,
         _all_but(db.delegated_tasks, *_PLACED, *_BEGUN),

@@ -207,6 +207,11 @@ class Settings(ShareSettings, RoleSettings, AuthSettings, EngineSettings, PlaceS
     """Between heartbeats on `/events`."""
     retention_snapshots_hours: float = Field(default=24.0, ge=0)
     """How long recovery snapshots are kept; 0 is for ever."""
+    recording: bool = True
+    """Whether it is recorded what a session goes through (what the provider reported, without
+    sound and without secrets), for `vivavoce replay`."""
+    retention_recordings_hours: float = Field(default=24.0, ge=0)
+    """How long those recordings are kept; 0 is for ever."""
     retention_log_days: float = Field(default=7.0, ge=0)
     """How long the event log is kept; 0 is for ever."""
     retention_conversations_days: float = Field(default=0.0, ge=0)
@@ -236,6 +241,7 @@ class Settings(ShareSettings, RoleSettings, AuthSettings, EngineSettings, PlaceS
         """The retention settings as the store takes them."""
         return Retention(
             snapshots=self.retention_snapshots_hours * 3600 or None,
+            recordings=self.retention_recordings_hours * 3600 or None,
             log=self.retention_log_days * 86_400 or None,
             conversations=self.retention_conversations_days * 86_400 or None,
             audit=self.retention_audit_days * 86_400 or None,

@@ -195,6 +195,18 @@ class Snapshot(Record):
     data: Json
 
 
+class Recording(Record):
+    """A part of what a session went through, as its machine was told it (`session.replay`)."""
+
+    session_id: str
+    user_id: str
+    number: int
+    """The parts of a session rise, also over a restart; the first of each process has how its
+    machine began."""
+    saved_at: datetime
+    data: Json
+
+
 # --- Changes: the only way to write -------------------------------------------
 
 
@@ -226,6 +238,7 @@ class PutEntry(Value):
 AnyRecord = (
     ToolCall
     | Snapshot
+    | Recording
     | Task
     | Approval
     | Person
