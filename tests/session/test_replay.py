@@ -127,7 +127,8 @@ def test_a_secret_in_pieces_is_not_kept_and_is_no_difference() -> None:
     kept = json.dumps(steps)
     assert "[redacted: card number]" in kept
     assert "1111 1111" not in kept.replace('"', "")
-    assert not [step for step in steps if "1111" in str(step.get("event", {}).get(".delta"))]
+    assert "1111" not in str([step["said"] for step in steps if "said" in step])
+    assert "You said" in str([step["said"] for step in steps if "said" in step])
     assert first_difference(began, steps) is None
 
 

@@ -2,8 +2,9 @@
 
 A recording begins with what the machine was made of. Each step has the time, the event (a
 frame of the provider's as it came, without sound; anything else as its fields) and the
-effects. `play` gives the same events to a new machine and says where it first wants
-something else. The times are those of the recording, so it is the same every time.
+effects; a piece of what is said, only itself. `play` gives the same events to a new machine
+and says where it first wants something else. The times are those of the recording, so it is
+the same every time.
 
 Secrets are redacted where a recording is stored, and in what the new machine wants before the
 two are compared. What was cut out of a text cannot be compared: it counts as the same.
@@ -156,12 +157,32 @@ def _step(step: Step, cut: Mapping[int, str]) -> Json:
         event = replace(event, delta=words)
         effects = [_cut_too(effect, words) for effect in effects]
     told: Json = {"at": step.at.isoformat()}
+    if isinstance(event, Delta) and list(effects) == [_told_on(event, step.at, effects)]:
+        # By far the most, and all of a kind: only what differs is kept.
+        of = event.response_id if isinstance(event, rt.AssistantDelta) else None
+        return {**told, "said": [event.item_id, of, event.delta]}
     kept = step.frame is not None and not isinstance(event, Delta | rt.AudioReceived | rt.Unhandled)
     if kept and not isinstance(event, own.BadFrame):
         told["frame"] = orjson.loads(step.frame or b"")
     else:
         told["event"] = _plain(event)
     return {**told, "effects": [_plain(effect) for effect in effects]}
+
+
+def _told_on(event: Delta, at: datetime, effects: Sequence[Effect]) -> Effect | None:
+    """What is done about a piece of what is said, where nothing else is."""
+    match effects:
+        case [Tell(event=TranscriptionDelta(session_id=session_id))]:
+            return Tell(_delta_of(event, at, session_id))
+        case _:
+            return None
+
+
+def _delta_of(event: Delta, at: datetime, session_id: str | None) -> TranscriptionDelta:
+    role = "assistant" if isinstance(event, rt.AssistantDelta) else "user"
+    return TranscriptionDelta(
+        session_id=session_id, timestamp=at, item_id=event.item_id, delta=event.delta, role=role
+    )
 
 
 def _cut(steps: Sequence[Step]) -> dict[int, str]:
@@ -220,7 +241,7 @@ def play(began: Json, steps: Iterable[Json]) -> Iterator[Difference | None]:
     `Unplayable`."""
     machine, cut = _machine(_with_items(began)), set[str]()
     for number, kept in enumerate(steps, 1):
-        told = _with_items(kept)
+        told = _whole(_with_items(kept), machine.state.identity.session_id)
         cut |= _with_a_cut(told.get("frame") or told.get("event"))
         event = _event(told)
         effects = machine.receive(event, _moment(told))
@@ -243,6 +264,23 @@ def first_difference(began: Json, steps: Iterable[Json]) -> Difference | None:
 
 def _redacted(effect: Any) -> Any:
     return _with_items(redacted(_named(effect), redact_said))
+
+
+def _whole(told: Json, session_id: str) -> Json:
+    """A piece of what was said, with all that goes without saying."""
+    if "said" not in told:
+        return told
+    try:
+        item_id, of, words = told["said"]
+        event: Delta = (
+            rt.UserTranscriptDelta(item_id, words)
+            if of is None
+            else rt.AssistantDelta(of, item_id, words)
+        )
+        effect = Tell(_delta_of(event, _moment(told), session_id))
+    except (KeyError, TypeError, ValueError) as fault:
+        raise _foreign(fault) from fault
+    return {"at": told["at"], "event": _plain(event), "effects": [_plain(effect)]}
 
 
 def _with_a_cut(event: Any) -> set[str]:
