@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -147,7 +148,13 @@ async def test_pytest_in_the_sandbox_reports_its_progress() -> None:
         (world.workspace / REPORTED).touch()  # in a single line of dots nothing is, before the end
         heard: list[tuple[str, int | None]] = []
 
-        async def report(message: str, percentage: int | None = None) -> None:
+        async def report(
+            message: str,
+            percentage: int | None = None,
+            details: Mapping[str, object] | None = None,
+        ) -> None:
+            assert details
+            assert details["unit"] == "tests"
             heard.append((message, percentage))
             (world.workspace / REPORTED).touch()
 

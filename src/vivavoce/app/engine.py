@@ -24,17 +24,20 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vivavoce.app.begin import Begin, at_once
-from vivavoce.app.settings import BRAINS, Settings, plain
+from vivavoce.app.settings import BRAINS, EMBEDDED, Settings, plain
 from vivavoce.app.settings.parts import LIKENESS
 from vivavoce.brain.script import script as script_file
 from vivavoce.brain.script.brain import ScriptedBrain
 from vivavoce.errors import InvalidRequest, Unavailable, VivavoceError
 from vivavoce.language.en.answers import BACKCHANNEL
 from vivavoce.models import gguf, hub
+from vivavoce.models.manifest import MODELS
 from vivavoce.models.store import ModelProgress, ModelStore, OnProgress
 from vivavoce.models.terminal import Terminal
 from vivavoce.runtime.agents.agent import readers
 from vivavoce.runtime.calls.shaping import MODEL_LIMIT
+from vivavoce.runtime.ports import Voice
+from vivavoce.runtime.provider.known_models import capabilities_of, local_voices
 from vivavoce.server.gate.auth import is_loopback
 from vivavoce.wire.brain import Ask, Brain, Budget, Keeping, Tool, Weighing
 
@@ -59,6 +62,19 @@ LIVE_SLOTS = 3
 """Conversations that a local brain remembers at once; others are put aside and fetched back."""
 UPLOADS = {"/v1/audio/transcriptions": 26 * 1024 * 1024}
 """Bytes of a body where they are sound: OpenAI's 25 MiB, and the form around them."""
+
+
+def voices_of(settings: Settings) -> tuple[Voice, ...]:
+    """The voices that are there: the mouth's, where the engine is the provider."""
+    if settings.provider_url != EMBEDDED:
+        return capabilities_of(settings.model).voices
+    if settings.mouth == "hibari":
+        return local_voices(("af_heart",), "An American woman, English, quick")
+    if settings.mouth == "piper-joe":
+        return local_voices((settings.mouth,), "An American man, English, plain")
+    (kokoro,) = (model for model in MODELS if model.name == "kokoro")
+    files = (Path(file.name) for file in kokoro.files)
+    return local_voices([file.stem for file in files if file.parent.name == "voices"])
 
 
 def refused_at_v1(fault: VivavoceError) -> Response:
@@ -322,7 +338,7 @@ def client_keys(
 
 def _options(settings: Settings) -> EngineOptions:
     from vivavoce.engine.api.control import EngineOptions
-    from vivavoce.engine.media.options import MediaOptions
+    from vivavoce.engine.media.options import IceServer, MediaOptions
     from vivavoce.engine.turn.manners import Manners
 
     low, _, high = settings.media_ports.partition("-")
@@ -330,6 +346,14 @@ def _options(settings: Settings) -> EngineOptions:
         port_min=int(low or 0),
         port_max=int(high or 0),
         nat_address=settings.media_address or None,
+        ice_servers=tuple(
+            IceServer(
+                (one["urls"],) if isinstance(one["urls"], str) else tuple(one["urls"]),
+                one.get("username"),
+                one.get("credential"),
+            )
+            for one in settings.ice_servers
+        ),
         # A browser on this machine may have no other way to us.
         loopback=is_loopback(settings.host),
     )

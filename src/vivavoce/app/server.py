@@ -19,7 +19,7 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from vivavoce.app.agent import check_agent, open_agent
-from vivavoce.app.engine import UPLOADS, EmbeddedEngine, chat_brain, refused_at_v1
+from vivavoce.app.engine import UPLOADS, EmbeddedEngine, chat_brain, refused_at_v1, voices_of
 from vivavoce.app.intents import AgentIntents
 from vivavoce.app.lifecycle import Server, running
 from vivavoce.app.settings import EMBEDDED, Settings, plain, variable
@@ -128,6 +128,7 @@ def assemble(
         attach_delay=settings.sideband_delay,
         peer_text=settings.peer_text,
         inbox=settings.session_inbox,
+        recording=settings.recording,
         auto_approve=settings.auto_approve,
     )
     profile = Profile(source, defaults, provider.capabilities, tools)
@@ -215,6 +216,7 @@ def assemble(
             port=settings.port,
             tool_timeout=settings.tool_timeout,
             ice_servers=settings.ice_servers,
+            ice_transport_policy=settings.ice_transport_policy,
         ),
         store=store,
         journal=journal,
@@ -308,6 +310,7 @@ def _provider(settings: Settings, clock: Clock, engine: EmbeddedEngine | None) -
         clock=clock,
         embedded=engine is not None,
         **_reads(settings, engine),
+        voices=voices_of(settings) if engine is not None else (),
     )
 
 

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any, Protocol, TypeVar, cast
+from typing import Annotated, Any, Literal, Protocol, TypeVar, cast
 
 from fastapi import Depends, Header, Path, Query, Request
 from fastapi.routing import APIRoute
@@ -144,6 +144,7 @@ class Options:
     port: int
     tool_timeout: float
     ice_servers: tuple[Mapping[str, Any], ...] = ()
+    ice_transport_policy: Literal["all", "relay"] = "all"
 
 
 @dataclass(slots=True, kw_only=True)

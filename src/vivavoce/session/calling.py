@@ -41,10 +41,12 @@ def requested(event: CallRequested, draft: Draft) -> None:
 def finished(event: ToolFinished, draft: Draft) -> None:
     """One output for one call, whatever happens; late copies are dropped."""
     state = draft.state
+    if event.call_id in state.work.tasks or event.call_id in state.work.open_calls:
+        state.work.changed(event.files_changed)
     if event.call_id in state.work.tasks:
         # Its call is gone with the old one: the result is told instead of returned, in the next
         # gap, as a message of the system's.
-        state.work.tasks.discard(event.call_id)
+        state.work.over(event.call_id)
         words = f"A tool that was still running has finished. Its result: {event.output}"
         told = state.item_id(f"task:{event.call_id}")
         draft.add_item(message_item(told, "system", words))
@@ -57,7 +59,7 @@ def finished(event: ToolFinished, draft: Draft) -> None:
     if _words_on_their_way(state):
         state.work.held[event.call_id] = event
         return
-    state.work.open_calls.discard(event.call_id)
+    state.work.over(event.call_id)
     state.work.owned_up = state.work.owned_up and bool(state.work.open_calls)
     state.talk.turns.finished(event.call_id)
     item_id = state.item_id(f"output:{event.call_id}")

@@ -98,6 +98,7 @@ class ToolFinished(Value):
     output: str
     pictures: tuple[str, ...] = ()
     """As data URLs, for a model that can look at them."""
+    files_changed: tuple[str, ...] = ()
 
 
 class TaskStarted(Value):

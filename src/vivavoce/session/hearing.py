@@ -13,6 +13,7 @@ reply. So a tool's follow-up belongs to it.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from vivavoce.session import calling, faults, news, saying
 from vivavoce.session.context import item_of
@@ -55,6 +56,7 @@ def speech_started(event: rt.UserSpeechStarted, draft: Draft) -> None:
 def speech_stopped(event: rt.UserSpeechStopped, draft: Draft) -> None:
     state = draft.state
     duration = max(0, event.audio_end_ms - state.talk.speech_began_ms)
+    state.talk.lasted_ms[event.item_id] = duration
     state.talk.turns.speech_stopped(event.item_id, draft.now, state.setup.silence)
     draft.tell(SpeechStopped, item_id=event.item_id, duration_ms=duration)
     draft.active()
@@ -243,6 +245,7 @@ def deleted(event: rt.ItemDeleted, draft: Draft) -> None:
     if item is not None and not item.settled:
         del talk.heard[event.item_id]
         talk.began_ms.pop(event.item_id, None)
+        talk.lasted_ms.pop(event.item_id, None)
         talk.turns.unsaid(event.item_id)
 
 
@@ -252,8 +255,12 @@ def _said(
     """`extra`: `backfill`, or data of the entry."""
     draft.state.talk.held.words(item.item_id, "user", text)
     item.words = any(letter.isalnum() for letter in text)
+    lasted = draft.state.talk.lasted_ms.pop(item.item_id, None)
+    data: dict[str, Any] = dict(extra)
+    if lasted is not None:
+        data["audio_duration_ms"] = lasted
     key = draft.record(
-        Kind.USER, item.item_id, text, ordinal=item.ordinal, modality=modality, **extra
+        Kind.USER, item.item_id, text, ordinal=item.ordinal, modality=modality, **data
     )
     draft.tell(
         TranscriptionCompleted,

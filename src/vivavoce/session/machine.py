@@ -190,7 +190,7 @@ class Machine:
             case own.TaskStarted():
                 draft.state.work.tasks.add(event.task_id)
             case own.TaskFinished():
-                draft.state.work.tasks.discard(event.task_id)
+                draft.state.work.over(event.task_id)
             case own.News():
                 news.arrived(event, draft)
             case own.NewsOver():

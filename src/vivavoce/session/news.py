@@ -34,7 +34,8 @@ _INTO_IT = 800.0
 
 def arrived(event: News, draft: Draft) -> None:
     state = draft.state
-    state.work.tasks.discard(event.settles or "")
+    if event.settles in state.work.tasks:
+        state.work.over(event.settles)
     if event.key in state.work.news:
         return
     item_id = state.item_id(event.key)

@@ -95,6 +95,8 @@ def _keep(item: Utterance, draft: Draft, *, backfill: bool = False) -> str:
         heard = item.generated
     if item.estimated or (item.open and item.reported is None):
         extra["estimated"] = True
+    if item.spoken and item.played_ms is not None:
+        extra["audio_duration_ms"] = round(item.played_ms)
     item.kept_at = draft.now
     whole = item.open and not item.interrupted
     draft.state.talk.held.words(item.item_id, "assistant", item.generated if whole else heard)
@@ -114,6 +116,7 @@ def _write_down(item: Utterance, draft: Draft, *, backfill: bool = False) -> Non
     heard = draft.state.talk.speech.heard(item)
     if item.told == (heard, item.interrupted):
         return  # only the millisecond of the cut is known better now
+    again = item.told is not None
     item.told = (heard, item.interrupted)
     first, item.written_at = item.written_at, item.written_at or draft.now
     draft.tell(
@@ -125,6 +128,7 @@ def _write_down(item: Utterance, draft: Draft, *, backfill: bool = False) -> Non
         interrupted=item.interrupted or None,
         modality=None if item.spoken else "text",
         created_at=first,
+        replaces=key if again else None,
     )
 
 

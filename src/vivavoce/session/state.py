@@ -6,7 +6,7 @@ through a `Draft`; `machine` routes events to them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -22,6 +22,8 @@ from vivavoce.wire.realtime.client import CreateItem, DeleteItem
 from vivavoce.wire.realtime.facts import Peer
 
 MAX_STRIKES = 3
+MOST_FINISHED = 20
+MOST_FILES = 100  # of those that a session changed, as many are remembered
 _LOCKED = ("instructions", "tools", "tool_choice", "output_modalities", "max_output_tokens")
 _LOCKED_AUDIO = (("input", "turn_detection"), ("input", "transcription"), ("output", "voice"))
 
@@ -199,9 +201,24 @@ class Work:
     telling: dict[str, tuple[str, ...]] = field(default_factory=dict)  # response → keys
     held: dict[str, ToolFinished] = field(default_factory=dict)  # results that wait for words
     approvals: dict[str, Asked] = field(default_factory=dict)
+    finished: list[str] = field(default_factory=list)  # calls and tasks that are over
     slow_tool: str = ""
     updates: dict[str, str] = field(default_factory=dict)  # key → what waits for a pause
     owned_up: bool = False  # the user was told that a tool runs for long
+    files_changed: dict[str, None] = field(default_factory=dict)  # the newest last
+
+    def over(self, name: str) -> None:
+        """A call or a task has come to its end."""
+        self.tasks.discard(name)
+        self.open_calls.discard(name)
+        self.finished = [*self.finished[-MOST_FINISHED + 1 :], name]
+
+    def changed(self, files: Iterable[str]) -> None:
+        for name in files:
+            self.files_changed.pop(name, None)
+            self.files_changed[name] = None
+        for name in list(self.files_changed)[:-MOST_FILES]:
+            del self.files_changed[name]
 
     def another_call(self) -> Work:
         """The new call knows nothing of the calls that run: they are tasks for it. What was put
@@ -210,9 +227,11 @@ class Work:
             names=self.names,
             ran=self.ran,
             tasks=self.tasks | self.open_calls,
-            held=self.held,
+            finished=self.finished,
             slow_tool=self.slow_tool,
+            held=self.held,
             updates=self.updates,
+            files_changed=self.files_changed,
         )
 
 

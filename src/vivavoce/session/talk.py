@@ -283,6 +283,7 @@ class Talk:
     typed: dict[str, Question] = field(default_factory=dict)  # our item → what came of it
     speech_began_ms: int = 0
     began_ms: dict[str, float] = field(default_factory=dict)  # user's item → its first sound
+    lasted_ms: dict[str, int] = field(default_factory=dict)  # user's item → its sound, until then
     quiet_turn: bool = True  # nothing was said since the user's last turn
 
     def another_call(self) -> Talk:

@@ -87,7 +87,10 @@ def plan(changes: Sequence[Change]) -> Plan:
                 if goal or task:  # None as a link leaves what is there
                     ends = {"of": row["id"], "owner": row["user_id"], "goal": goal, "task": task}
                     writes.append(Write(talk.Conversation, How.LINK, ends))
-            case talk.PutSession(session, new, held_to):
+            case talk.PutSession(session, _, only) if only:
+                part = {"row": row_of(session), "only": only}
+                writes.append(Write(talk.VoiceSession, How.FIELDS, part))
+            case talk.PutSession(session, new, _, held_to):
                 write(session, How.NEW if new else How.WHOLE)
                 if new and held_to is not None:
                     limits[session.id] = held_to
@@ -214,6 +217,7 @@ UPSERTS: dict[type, Upsert] = {
         key=("user_id", "id"),
     ),
     talk.Snapshot: Upsert(db.snapshots, ("saved_at", "data"), key=("session_id",)),
+    talk.Recording: Upsert(db.recordings, ("saved_at", "data"), key=("session_id", "number")),
     work.Task: Upsert(
         db.delegated_tasks,
         _all_but(db.delegated_tasks, *_PLACED, *_BEGUN),

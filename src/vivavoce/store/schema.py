@@ -186,6 +186,17 @@ snapshots = _table(
     sa.Index("idx_snapshots_saved", "saved_at"),
 )
 
+recordings = _table(
+    "recordings",
+    sa.Column("session_id", Words, primary_key=True),
+    sa.Column("number", Position, primary_key=True, autoincrement=False),
+    sa.Column("user_id", Words, nullable=False),
+    sa.Column("saved_at", Utc, nullable=False),
+    sa.Column("data", Document, nullable=False),
+    _part_of("recordings", "session", of="voice_sessions"),
+    sa.Index("idx_recordings_saved", "saved_at"),
+)
+
 events = _table(
     "events",
     sa.Column("position", Position, primary_key=True, autoincrement=False),

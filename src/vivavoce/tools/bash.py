@@ -43,6 +43,7 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 class Progress:
     message: str
     percentage: int | None = None
+    details: dict[str, object] = field(default_factory=dict, compare=False)
 
 
 @dataclass(slots=True)
@@ -70,9 +71,11 @@ class Tally:
         if percentage is None and self.total:
             percentage = min(100, 100 * self.done // self.total)
         of = f"{self.done} of {self.total} tests" if self.total else f"{self.done} tests"
+        known: dict[str, object] = {"done": self.done, "failed": self.failed, "unit": "tests"}
+        details = known if self.total is None else {**known, "total": self.total}
         if self.failed:
-            return Progress(f"{of} run, {self.failed} failed", percentage)
-        return Progress(f"{of} passed", percentage)
+            return Progress(f"{of} run, {self.failed} failed", percentage, details)
+        return Progress(f"{of} passed", percentage, details)
 
 
 Reader = Callable[[str, Tally], Progress | None]
@@ -188,7 +191,8 @@ def steps(line: str, tally: Tally) -> Progress | None:
     if found := _STEPS.match(line):
         done, total = int(found.group(1)), int(found.group(2))
         if total > 0 and done <= total:
-            return Progress(f"Step {done} of {total}", 100 * done // total)
+            known: dict[str, object] = {"done": done, "total": total, "unit": "steps"}
+            return Progress(f"Step {done} of {total}", 100 * done // total, known)
     if (found := _PERCENT_STEPS.match(line)) and int(found.group(1)) <= 100:
         return Progress(found.group(2).strip()[:80], int(found.group(1)))
     return None
@@ -399,7 +403,7 @@ class _Telling:
         told, self._waiting = self._waiting, None
         if told is not None:
             self._last = asyncio.get_running_loop().time()
-            await self._report(told.message, told.percentage)
+            await self._report(told.message, told.percentage, told.details)
 
 
 def _ending(done: Finished, limits: Limits) -> str:

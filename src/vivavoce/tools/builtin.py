@@ -270,7 +270,8 @@ def _wait(clock: Clock) -> Tool:
         for step in range(steps):
             left = math.ceil(seconds - seconds * step / steps)
             plural = "" if left == 1 else "s"
-            await context.report(f"{left} second{plural} left", round(100 * step / steps))
+            done = {"done": step, "total": steps, "unit": "seconds"}
+            await context.report(f"{left} second{plural} left", round(100 * step / steps), done)
             await clock.sleep(seconds / steps)
         return f"Waited {seconds:g} seconds."
 

@@ -122,7 +122,8 @@ class TranscriptionDelta(VoiceEvent):
 
 
 class TranscriptionCompleted(VoiceEvent):
-    """`transcript` is what was said or heard; an interrupted answer comes once more, cut.
+    """`transcript` is what was said or heard; an answer that is interrupted after it was told comes
+    once more, cut, and `replaces` names the entry whose transcript it takes the place of.
 
     `modality` is "text" for what was written. `created_at` is the entry's, where that is not
     the `timestamp`.
@@ -137,6 +138,7 @@ class TranscriptionCompleted(VoiceEvent):
     interrupted: bool | None = None
     modality: str | None = None
     created_at: datetime | None = None
+    replaces: str | None = None
 
 
 class AssistantSpeaking(VoiceEvent):
@@ -173,29 +175,37 @@ class TurnTraced(VoiceEvent):
 
 
 class ToolStarted(VoiceEvent):
+    """`estimated_duration`: milliseconds that such calls took lately, where that is known."""
+
     type = "tool.started"
     call_id: str
     tool_name: str
     description: str
+    estimated_duration: int | None = None
 
 
 class ToolProgress(VoiceEvent):
-    """Kept at most once a second a call, so that a poller sees how far it got."""
+    """Kept at most once a second a call, so that a poller sees how far it got. `details` are the
+    tool's own figures, such as `done` and `total`."""
 
     type = "tool.progress"
     call_id: str
     tool_name: str
     message: str
     percentage: int | None = None
+    details: dict[str, object] | None = None
 
 
 class ToolCompleted(VoiceEvent):
+    """`files_changed`: beneath the user's workspace, where it changed any."""
+
     type = "tool.completed"
     call_id: str
     tool_name: str
     success: bool
     duration_ms: int
     output_preview: str | None = None
+    files_changed: list[str] | None = None
 
 
 class ToolError(VoiceEvent):
@@ -353,11 +363,13 @@ class ErrorOccurred(VoiceEvent):
 
 
 class Notification(VoiceEvent):
-    """`level`: info, warning or error; `action` is a label and what it does."""
+    """`level`: info, warning or error; `action` is a label and what it does. With a `call_id` it is
+    what a tool puts on the screen (`display_message` of other servers); nobody says it aloud."""
 
     type = "notification"
     level: str
     message: str
+    call_id: str | None = None
     action: dict[str, str] | None = None
 
 

@@ -232,7 +232,7 @@ async def test_a_call_that_is_stopped_before_it_begins_has_an_output_and_never_r
     live = live_session(executor)
     async with asyncio.TaskGroup() as group:
         live.machine.receive = lambda event, now: [fx.CancelCalls(("call_1",))]  # type: ignore[method-assign]
-        posted = SimpleNamespace(call_id=None, taken=None, event=None)
+        posted = SimpleNamespace(call_id=None, taken=None, event=None, frame=None)
         await live._decide_on(cast("Any", posted), group)
         await live._perform(fx.RunTool("call_1", "bash", "{}", 0.0), group)
         async with asyncio.timeout(2):

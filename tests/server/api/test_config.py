@@ -40,6 +40,12 @@ async def test_voices_are_those_of_the_model(tmp_path: Path) -> None:
             await d.post("/session", {"voice": voice["id"]})
 
 
+async def test_another_provider_gives_no_samples_of_its_voices(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        refused(await d.http.get("/config/voices/marin/sample"), 404, "not_found")
+        refused(await d.http.get("/config/voices/nobody/sample"), 404, "not_found")
+
+
 async def test_ways_to_end_a_turn_are_told_with_their_parameters(tmp_path: Path) -> None:
     async with doors(tmp_path) as d:
         options = (await d.get("/config/turn-detection"))["options"]

@@ -195,12 +195,12 @@ export interface SendMessageResponse {
 }
 
 export interface SessionDetailResponse {
-  session: SessionInfo;
+  session: SessionDetails;
   transcript: TranscriptEntry[];
   turns: TurnTrace[];
 }
 
-export interface SessionInfo {
+export interface SessionDetails {
   id: string;
   status: "active" | "completed" | "cancelled" | "error";
   created_at: string;
@@ -209,6 +209,7 @@ export interface SessionInfo {
   turn_count: number;
   title?: string | null;
   conversation_id: string;
+  metadata?: Record<string, unknown> | null;
 }
 
 export interface SessionResponse {
@@ -397,6 +398,7 @@ export interface VoiceEvents {
     interrupted?: boolean;
     modality?: string;
     created_at?: string;
+    replaces?: string;
   };
   "assistant.speaking": {
     session_id?: string;
@@ -432,6 +434,7 @@ export interface VoiceEvents {
     call_id: string;
     tool_name: string;
     description: string;
+    estimated_duration?: number;
   };
   "tool.progress": {
     session_id?: string;
@@ -440,6 +443,7 @@ export interface VoiceEvents {
     tool_name: string;
     message: string;
     percentage?: number;
+    details?: Record<string, unknown>;
   };
   "tool.completed": {
     session_id?: string;
@@ -449,6 +453,7 @@ export interface VoiceEvents {
     success: boolean;
     duration_ms: number;
     output_preview?: string;
+    files_changed?: string[];
   };
   "tool.error": {
     session_id?: string;
@@ -586,6 +591,7 @@ export interface VoiceEvents {
     timestamp: string;
     level: string;
     message: string;
+    call_id?: string;
     action?: Record<string, string>;
   };
   "heartbeat": {

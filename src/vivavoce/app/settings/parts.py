@@ -288,6 +288,19 @@ class RoleSettings(BaseSettings):
         return developers | dict.fromkeys(self.jwt_operators, "operator")
 
 
+_ICE_URL = re.compile(r"(?:stuns?|turns?):[^\s?]+(?:\?transport=(?:udp|tcp))?")
+
+
+def _ice_urls(given: object) -> list[str]:
+    """One URL or several; what is not said is not shown, since it may be a credential."""
+    urls = [given] if isinstance(given, str) else given
+    if not isinstance(urls, list | tuple) or not urls:
+        raise ValueError("each should have urls, such as stun:stun.example.org:3478")
+    if not all(isinstance(url, str) and _ICE_URL.fullmatch(url) for url in urls):
+        raise ValueError("urls should begin with stun:, turn: or turns:")
+    return list(urls)
+
+
 EMBEDDED = "embedded"
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_MODEL = "gpt-realtime-2.1"
@@ -359,7 +372,11 @@ class EngineSettings(BaseSettings):
     ice_servers: tuple[dict[str, Any], ...] = Field(
         default=(), repr=False
     )  # it may hold credentials
-    """ICE servers for `GET /ice-config`, as JSON: `[{"urls": ["stun:…"]}]`."""
+    """ICE servers, as JSON: `[{"urls": ["stun:…"]}]`, for browsers (`GET /ice-config`) and for the
+    embedded engine, which asks the first of STUN and the first of TURN."""
+    ice_transport_policy: Annotated[Literal["all", "relay"], LOWER] = "all"
+    """`relay`: browsers reach the engine only through a TURN server, which has to be among the ICE
+    servers."""
 
     # --- The embedded engine
     script: AbsolutePath | None = None
@@ -441,6 +458,11 @@ class EngineSettings(BaseSettings):
             raise ValueError("should hold no password; a key goes into VIVAVOCE_BRAIN_KEY")
         return value.rstrip("/")
 
+    @field_validator("ice_servers")
+    @classmethod
+    def _ice(cls, value: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
+        return tuple({**one, "urls": _ice_urls(one.get("urls"))} for one in value)
+
     @field_validator("media_ports")
     @classmethod
     def _port_range(cls, value: str) -> str:
@@ -456,6 +478,15 @@ class EngineSettings(BaseSettings):
     def _ip(cls, value: str) -> str:
         # Peers are told it in place of our IPv4 addresses; IPv6 ones are told as they are.
         return str(IPv4Address(value)) if value else ""
+
+    @model_validator(mode="after")
+    def _a_relay(self) -> EngineSettings:
+        relays = [url for one in self.ice_servers for url in one["urls"] if url.startswith("turn")]
+        if self.ice_transport_policy == "relay" and not relays:
+            raise ValueError(
+                "VIVAVOCE_ICE_TRANSPORT_POLICY: relay needs a turn: server in VIVAVOCE_ICE_SERVERS"
+            )
+        return self
 
     @model_validator(mode="after")
     def _one_brain(self) -> EngineSettings:

@@ -53,7 +53,7 @@ MOST_PLACES = 32
 MOST_CHECKS = 96
 """Questions to them, each sent a few times at most: enough for three interfaces of ours."""
 Place = tuple[str, int]
-_STUN_SECONDS = 2.0  # the browser waits for our answer meanwhile
+_ICE_SECONDS = 2  # the browser waits for our answer meanwhile
 
 
 class Gatherer(RTCIceGatherer):
@@ -77,12 +77,11 @@ class ChosenConnection(Connection):
     """An ICE connection that obeys `MediaOptions`."""
 
     def __init__(self, options: MediaOptions) -> None:
-        servers = RTCIceServer(
-            urls=list(options.ice_servers),
-            username=options.ice_username,
-            credential=options.ice_credential,
-        )
-        super().__init__(ice_controlling=False, **connection_kwargs([servers]))
+        servers = [
+            RTCIceServer(urls=list(one.urls), username=one.username, credential=one.credential)
+            for one in options.ice_servers
+        ]
+        super().__init__(ice_controlling=False, **connection_kwargs(servers))
         self._options = options
         self.expired = False
         self._places: set[Place] = set()
@@ -141,7 +140,7 @@ class ChosenConnection(Connection):
         if self.stun_server is not None and self._options.nat_address is None:
             found += await self._reflexive(hosts, self.stun_server)
         # With no addresses left, what remains of aioice's own is the relay.
-        found += await super().get_component_candidates(component, [], timeout)
+        found += await super().get_component_candidates(component, [], _ICE_SECONDS)
         if not found:
             raise Unavailable("No network interface is up that WebRTC could use")
         return found
@@ -180,7 +179,7 @@ class ChosenConnection(Connection):
 
         async def ask(protocol: StunProtocol) -> None:
             try:
-                async with asyncio.timeout(_STUN_SECONDS):
+                async with asyncio.timeout(_ICE_SECONDS):
                     candidate, _ = await server_reflexive_candidate(protocol, server)
             except (OSError, TimeoutError, stun.TransactionError):
                 return  # a server that does not answer is a candidate fewer

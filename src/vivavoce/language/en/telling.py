@@ -243,3 +243,8 @@ def summed_up(rest: str) -> str:
         "The user did not hear this part of your last answer. Tell them what it says, in a "
         f"sentence or two: \u201c{rest}\u201d"
     )
+
+
+def voice_sample(name: str) -> str:
+    """What a voice says of itself, for who chooses one."""
+    return f"Hello, I am {name}. This is how I sound when we talk."

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
+from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from statistics import median
 from typing import Any
 
 from vivavoce.errors import (
@@ -51,8 +52,17 @@ from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.calls.shaping import MODEL_LIMIT
 from vivavoce.runtime.ids import is_call_id
 from vivavoce.runtime.limits import Window
-from vivavoce.runtime.ports import Clock, Journal, Store, Toolbox, ToolContext, ToolOutput, nobody
-from vivavoce.wire.clean import clean_line
+from vivavoce.runtime.ports import (
+    Clock,
+    Journal,
+    Level,
+    Store,
+    Toolbox,
+    ToolContext,
+    ToolOutput,
+    nobody,
+)
+from vivavoce.wire.clean import clean_line, clean_text
 from vivavoce.wire.records.talk import CallStatus, Change, ToolCall
 from vivavoce.wire.records.work import Role
 from vivavoce.wire.values import Value
@@ -63,6 +73,35 @@ PROGRESS_SECONDS = 1.0  # durable progress, at most this often a call
 _BESIDE = ("http", "task")  # calls that no talk made
 QUIET_SECONDS = 5.0  # for the last words of a cancelled call
 LEAVE_SECONDS = 10.0  # for a call whose user goes
+MOST_DISPLAYS = 20  # messages for the screen that one call may have
+_LATELY, _ENOUGH, _ALIKE, _PACES = 20, 3, 4, 500
+
+
+class Pace:
+    """How long calls of a tool took lately. The same call again is the best guess; where those of
+    its tool differ much (a shell's do), another call is none."""
+
+    def __init__(self) -> None:
+        self._same: OrderedDict[tuple[str, str], int] = OrderedDict()
+        self._of_tool: dict[str, deque[int]] = {}
+
+    def took(self, tool: str, description: str, duration_ms: int) -> None:
+        key = (tool, description)
+        self._same[key] = duration_ms
+        self._same.move_to_end(key)
+        if len(self._same) > _PACES:
+            self._same.popitem(last=False)
+        self._of_tool.setdefault(tool, deque(maxlen=_LATELY)).append(duration_ms)
+
+    def guess(self, tool: str, description: str) -> int | None:
+        """In milliseconds; None where nobody knows."""
+        if (same := self._same.get((tool, description))) is not None:
+            return same
+        lately = self._of_tool.get(tool, ())
+        if len(lately) < _ENOUGH:
+            return None
+        middle = round(median(lately))
+        return middle if max(lately) <= _ALIKE * max(1, min(lately)) else None
 
 
 class Progress:
@@ -75,8 +114,14 @@ class Progress:
         self._journal, self._clock, self._call = journal, clock, call
         self._last: float | None = None
         self._open, self._over = True, over or asyncio.Event()
+        self._displays = MOST_DISPLAYS
 
-    async def report(self, message: str, percentage: int | None = None) -> None:
+    async def report(
+        self,
+        message: str,
+        percentage: int | None = None,
+        details: Mapping[str, object] | None = None,
+    ) -> None:
         now = self._clock.monotonic()
         early = self._last is not None and now - self._last < PROGRESS_SECONDS
         # A report after the end would put a settled call back to started.
@@ -85,7 +130,15 @@ class Progress:
         self._last = now
         self._call = replace(self._call, progress=clean_line(message))
         share = None if percentage is None else min(100, max(0, percentage))
-        await self._journal.commit(write.progressed(self._call, share, self._clock.now()))
+        await self._journal.commit(write.progressed(self._call, share, self._clock.now(), details))
+
+    async def display(self, message: str, level: Level = "info") -> None:
+        """Each is kept, the first few of a call."""
+        if not self._displays or not self._open or self._over.is_set():
+            return
+        self._displays -= 1
+        told, now = clean_text(message, 2_000), self._clock.now()
+        await self._journal.commit(write.displayed(self._call, told, level, now))
 
     def close(self) -> ToolCall:
         """No more of it; the call as it stands."""
@@ -136,6 +189,7 @@ class ToolExecutor:
         self._room = room
         self._running: dict[tuple[str, str], _Running] = {}
         self._leaving: Counter[str] = Counter()
+        self._pace = Pace()
 
     def running(self, session_id: str | None = None) -> list[ToolCall]:
         """The calls under way, of one session or of all."""
@@ -317,7 +371,8 @@ class ToolExecutor:
         begun = first = self._clock.monotonic()
         try:
             try:
-                started = write.started(call, description, ordinal)
+                estimate = self._pace.guess(call.tool, description)
+                started = write.started(call, description, ordinal, estimate)
                 await self._journal.commit([*started, *self._room(call.user_id)])
             except PayloadTooLarge as fault:  # the user has stored what they may
                 return await self._refuse(request, call, fault)
@@ -352,6 +407,7 @@ class ToolExecutor:
             outcome = answered(result, duration, write.wire_id(call), self._most())
             output = result if isinstance(result, str) else result.text
             status = CallStatus.COMPLETED if outcome.success else CallStatus.FAILED
+            self._pace.took(call.tool, description, duration)
         if forgotten.is_set():  # it did not let itself be ended
             return outcome
         done = await self._settle(progress.close(), outcome, ordinal, status, output, ran=ran)
@@ -389,6 +445,7 @@ class ToolExecutor:
             call_id=request.call_id,
             origin=call.origin,
             report=progress.report,
+            display=progress.display,
             ask=nobody
             if self._questions is None
             else partial(self._questions.ask, call, role=request.role),

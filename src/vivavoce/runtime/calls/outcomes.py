@@ -24,12 +24,14 @@ from vivavoce.errors import (
 )
 from vivavoce.runtime.calls.shaping import MODEL_LIMIT, kind_of, shape
 from vivavoce.runtime.ports import Picture, ToolOutput
+from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.talk import CallStatus, Origin, ToolCall
 from vivavoce.wire.records.work import Role
 from vivavoce.wire.values import Record
 
 STORED_LIMIT = 256 * 1024
 ARGUMENTS_LIMIT = 256 * 1024
+MOST_FILES = 200
 
 CANCELLED = Translation("That was stopped before it was done.", True)
 INTERRUPTED = Translation(
@@ -94,12 +96,13 @@ class ToolOutcome(Record):
     def result(self) -> dict[str, Any]:
         """The `tool_result` of an entry (seed 003 §2.4), as it is stored."""
         if self.success:
-            return {
+            told: dict[str, Any] = {
                 "success": True,
                 "output": self.output,
                 "duration_ms": self.duration_ms,
                 "truncated": self.truncated,
             }
+            return {**told, "files_changed": self.files_changed} if self.files_changed else told
         return {
             "success": False,
             "error": self.error,
@@ -132,7 +135,7 @@ def answered(
     """It ran to its end, well or not: the model reads what it says. `ref` names the call to
     whoever wants to read on."""
     made = output if isinstance(output, ToolOutput) else ToolOutput(output, kind_of(output))
-    shown, truncated = shape(made.text, made.kind, ref, limit)
+    shown, truncated = shape(made.text, made.kind, ref, limit, made.frame)
     return ToolOutcome(
         success=not made.failed,
         error=made.failed or None,
@@ -142,7 +145,7 @@ def answered(
         for_model=shown,
         truncated=truncated,
         pictures=made.pictures,
-        files_changed=made.files_changed,
+        files_changed=tuple(clean_line(name, 300) for name in made.files_changed[:MOST_FILES]),
     )
 
 

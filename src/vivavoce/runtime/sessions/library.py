@@ -140,7 +140,11 @@ class Library:
             created_at=now,
             updated_at=now,
             counted=False,  # it takes nothing of ours
-            metadata={"tracked": True, "options": {"role": role}},
+            metadata={
+                "tracked": True,
+                "options": {"role": role},
+                **({"custom": conversation.metadata} if metadata else {}),
+            },
         )
         room = self._shares.more(user_id, conversation=True)
         put = PutConversation(conversation)
@@ -166,7 +170,9 @@ class Library:
         if added:
             changes = [PutEntry(entry, replace=False) for entry in added]
             room = self._shares.more(user_id)
-            await self._journal.commit([*await self._named(session, added), *changes, *room])
+            # Only that: whoever runs the session writes the rest of its record.
+            moved = PutSession(replace(session, updated_at=now), only=("updated_at",))
+            await self._journal.commit([*await self._named(session, added), moved, *changes, *room])
         return len(copies)
 
     async def _alike(self, session: VoiceSession, copies: Sequence[Copy]) -> list[Entry]:

@@ -22,6 +22,7 @@ from vivavoce.runtime.calls.outcomes import RunsTools, ToolRequest
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.ports import Clock
 from vivavoce.runtime.provider.openai import OpenAIProvider
+from vivavoce.runtime.sessions.recording import Recorder
 from vivavoce.runtime.sessions.records import SessionRecords
 from vivavoce.runtime.sessions.sideband import SidebandConnection
 from vivavoce.session import effects as fx
@@ -35,6 +36,7 @@ from vivavoce.session.events import (
 )
 from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Setup
+from vivavoce.session.replay import Step as ReplayStep
 from vivavoce.session.state import Phase
 from vivavoce.wire.events import TranscriptionCompleted, TranscriptionDelta, TurnTraced, VoiceEvent
 from vivavoce.wire.records.talk import Change, Entry, Status
@@ -75,6 +77,7 @@ class ToolRuns:
 
     async def _run(self, effect: fx.RunTool) -> None:
         pictures: tuple[str, ...] = ()
+        files: tuple[str, ...] = ()
         task = asyncio.current_task()
         assert task is not None
         if effect.call_id in self._stopped:  # before it began
@@ -96,7 +99,7 @@ class ToolRuns:
         )
         try:
             outcome = await self._executor.run(request)
-            output = outcome.for_model
+            output, files = outcome.for_model, outcome.files_changed
             if self._pictures:
                 pictures = tuple(f"data:{p.mime_type};base64,{p.data}" for p in outcome.pictures)
         except VivavoceError:
@@ -109,7 +112,7 @@ class ToolRuns:
         finally:
             self._calls.pop(effect.call_id, None)
             self._stopped.discard(effect.call_id)
-        await self._live.post(ToolFinished(effect.call_id, output, pictures))
+        await self._live.post(ToolFinished(effect.call_id, output, pictures, files))
 
 
 log = logging.getLogger(__name__)
@@ -160,6 +163,7 @@ class Posted:
     event: SessionEvent
     call_id: str | None = None
     taken: asyncio.Future[bool] | None = None
+    frame: bytes | None = None
 
 
 def resolve(taken: asyncio.Future[bool] | None, *, value: bool) -> None:
@@ -203,10 +207,11 @@ class LiveSession:
         failed: Noticed | None = None,
         answers: Answers | None = None,
         inbox: int = INBOX,
+        recorder: Recorder | None = None,
     ) -> None:
         self.machine = machine
         self.records = records
-        self._journal, self._clock = journal, clock
+        self._journal, self._clock, self._recorder = journal, clock, recorder
         self._traced, self._failed, self._answers_to = traced, failed, answers
         self.tools = ToolRuns(self, executor, pictures=provider.capabilities.pictures)
         self._inbox: asyncio.Queue[Posted] = asyncio.Queue(inbox)
@@ -251,14 +256,16 @@ class LiveSession:
             user_heard=state.clock.user_heard.timestamp() if state.clock.user_heard else 0.0,
         )
 
-    async def post(self, event: SessionEvent, call_id: str | None = None) -> None:
+    async def post(
+        self, event: SessionEvent, call_id: str | None = None, frame: bytes | None = None
+    ) -> None:
         """Waits while the inbox is full: a flood slows down whoever causes it.
 
         With `call_id` it is about that call, and of no interest once there is another.
         """
         if self._over.is_set():
             return
-        posted = Posted(event, call_id)
+        posted = Posted(event, call_id, frame=frame)
         try:
             self._inbox.put_nowait(posted)
         except asyncio.QueueFull:
@@ -363,7 +370,7 @@ class LiveSession:
             return
         now, after = self._clock.now(), list[fx.Effect]()
         self._taking = posted.taken
-        for effect in self._effects(posted.event, now):
+        for effect in self._effects(posted.event, now, posted.frame):
             match effect:
                 case fx.Tell():  # by far the most
                     after.append(effect)
@@ -391,12 +398,23 @@ class LiveSession:
                 await self._room.wait()
         self._taking = None
 
-    def _effects(self, event: SessionEvent, now: datetime) -> list[fx.Effect]:
+    def _effects(
+        self, event: SessionEvent, now: datetime, frame: bytes | None = None
+    ) -> list[fx.Effect]:
         """What the event makes the machine do, and what its price does."""
-        effects = self.machine.receive(event, now)
+        effects = self._received(event, now, frame)
         used = [effect for effect in effects if isinstance(effect, fx.Account)]
         if used and self.records.account(used):
-            effects += self.machine.receive(BudgetSpent(), now)
+            effects = [*effects, *self._received(BudgetSpent(), now)]
+        return effects
+
+    def _received(
+        self, event: SessionEvent, now: datetime, frame: bytes | None = None
+    ) -> list[fx.Effect]:
+        """Everything that the machine is told goes through here, and into the recording."""
+        effects = self.machine.receive(event, now)
+        if self._recorder is not None:
+            self._recorder.add(ReplayStep(now, event, effects, frame))
         return effects
 
     def _set_timer(self, effect: fx.StartTimer | fx.StopTimer, group: asyncio.TaskGroup) -> None:
@@ -426,6 +444,10 @@ class LiveSession:
         """Store, tell, then the rest; True once the session is closed."""
         step = self._storing
         step.changes[:0] = self.records.take()
+        if self._recorder is not None:
+            over = self.machine.phase is Phase.TERMINATED
+            now, beside = self._clock.now(), bool(step.changes)
+            step.changes += self._recorder.take(now, beside=beside, over=over)
         if step.changes:
             await self._commit(step.changes)
         self._storing = Step()
@@ -501,9 +523,11 @@ class LiveSession:
         try:
             if self.machine.state.sideband.call_id:
                 await self._sideband.hang_up(self.machine.state.sideband.call_id)
-            effects = self.machine.receive(End("error", Status.ERROR), self._clock.now())
+            effects = self._received(End("error", Status.ERROR), self._clock.now())
             told = self.records.write(effects, self._clock.now(), self.machine.state)
             ending = [*self.records.take(), *told]
+            if self._recorder is not None:
+                ending += self._recorder.take(self._clock.now(), beside=True, over=True)
             await self._journal.commit([*unwritten, *ending])
         except Exception:  # the boundary of this session: others must not suffer for it
             log.exception("A session could not be ended well", extra={"session_id": self.id})

@@ -21,6 +21,7 @@ from vivavoce.runtime.provider.known_models import Budget, price_of
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.options import Options, began_at, remembered
 from vivavoce.runtime.sessions.parts import Parts
+from vivavoce.runtime.sessions.recording import Recorder
 from vivavoce.runtime.sessions.records import SessionRecords
 from vivavoce.runtime.sessions.summaries import looked_back
 from vivavoce.session.context import History, history, room_for
@@ -161,8 +162,9 @@ class Maker:
             price=price_of(session.model),
             budget=budget,
         )
+        machine = Machine(who, policy, setup, started_at=session.created_at)
         return LiveSession(
-            Machine(who, policy, setup, started_at=session.created_at),
+            machine,
             records,
             provider=parts.provider,
             journal=parts.journal,
@@ -172,6 +174,7 @@ class Maker:
             failed=parts.failed,
             answers=parts.notifier,
             inbox=parts.profile.defaults.inbox,
+            recorder=Recorder(machine) if parts.profile.defaults.recording else None,
         )
 
     async def history(self, conversation: Conversation, setup: Setup) -> History:

@@ -79,6 +79,8 @@ class Defaults(Record):
     peer_text: Literal["deny", "allow"] = "deny"
     auto_approve: bool = True
     """Whether anybody may switch the asking off."""
+    recording: bool = True
+    """Whether what sessions go through is kept, to be played again."""
     inbox: int = 1024
     """Events that may wait for one session's loop."""
 

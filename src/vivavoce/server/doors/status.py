@@ -8,12 +8,12 @@ import asyncio
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Path
 from fastapi.responses import JSONResponse, Response
 from pydantic import Discriminator, Field, Tag
 
 from vivavoce import __version__
-from vivavoce.errors import VivavoceError
+from vivavoce.errors import VivavoceError, found
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas.fields import NUMBER, Name, Request, Timestamp, View, data_file
 from vivavoce.server.services import AsRole, Here, Services, SessionPath, Sparse, User, json_only
@@ -529,8 +529,35 @@ async def update_session(
 
 @configuration.get("/config/voices", operation_id="getVoices", responses=errors())
 async def voices(here: Here, user: User) -> VoicesResponse:
-    """The voices of the provider's model."""
-    return VoicesResponse.of(here.profile.capabilities)
+    """The voices that are there: the embedded engine's with a sample each, or those of the
+    provider's model."""
+    return VoicesResponse(
+        voices=[
+            VoiceOption.of(
+                one, sample_url=f"/config/voices/{one.id}/sample" if here.provider.ours else None
+            )
+            for one in here.profile.capabilities.voices
+        ]
+    )
+
+
+class _Mp3(Response):
+    media_type = "audio/mpeg"
+
+
+@configuration.get(
+    "/config/voices/{voice}/sample",
+    operation_id="getVoiceSample",
+    response_class=_Mp3,
+    responses=errors(404, 502, 503),
+)
+async def voice_sample(
+    here: Here, user: User, voice: Annotated[str, Path(max_length=64)]
+) -> Response:
+    """A sentence in that voice, as MP3. Only the embedded engine has samples."""
+    known = {one.id: one for one in here.profile.capabilities.voices}
+    sample = await here.provider.sample(found(known.get(voice), "Voice", voice))
+    return _Mp3(sample, headers={"Cache-Control": "private, max-age=86400"})
 
 
 @configuration.get(

@@ -112,6 +112,12 @@ class SessionInfo(View):
     conversation_id: str
 
 
+class SessionDetails(SessionInfo):
+    metadata: dict[str, Any] | None = Field(
+        default=None, description="As it was given to `POST /sessions`"
+    )
+
+
 class SessionListResponse(View):
     sessions: list[SessionInfo]
     count: int
@@ -187,7 +193,7 @@ class TurnTrace(View):
 
 
 class SessionDetailResponse(View):
-    session: SessionInfo
+    session: SessionDetails
     transcript: list[TranscriptEntry]
     turns: list[TurnTrace] = Field(
         description="How the last 100 turns of this session went, newest last."
@@ -207,10 +213,27 @@ class ResumeSessionRequest(Request):
     voice: str | None = Field(default=None, min_length=1, max_length=64)
 
 
+class ContentPart(View):
+    type: Literal["input_text", "output_text"]
+    text: str
+
+
+class ConversationItem(View):
+    """As the Realtime protocol has it: what was said, a call, or what came of one."""
+
+    type: Literal["message", "function_call", "function_call_output"]
+    role: Literal["user", "assistant", "system"] | None = None
+    content: list[ContentPart] | None = None
+    call_id: str | None = None
+    name: str | None = None
+    arguments: str | None = Field(default=None, description="A string that contains JSON")
+    output: str | None = None
+
+
 class ResumeSessionResponse(View):
     session_id: str
     session: SessionInfo
-    context_to_inject: list[dict[str, Any]]
+    context_to_inject: list[ConversationItem]
     seeded: bool = Field(description="The server tells the model itself; nothing to inject.")
     transcript: list[TranscriptEntry]
     realtime: SessionResponse

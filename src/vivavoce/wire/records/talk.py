@@ -199,6 +199,18 @@ class Snapshot(Record):
     data: Json
 
 
+class Recording(Record):
+    """A part of what a session went through, as its machine was told it (`session.replay`)."""
+
+    session_id: str
+    user_id: str
+    number: int
+    """The parts of a session rise, also over a restart; the first of each process has how its
+    machine began."""
+    saved_at: datetime
+    data: Json
+
+
 # --- Changes: the only way to write -------------------------------------------
 
 
@@ -213,6 +225,8 @@ class PutSession(Value):
 
     session: VoiceSession
     new: bool = False
+    only: tuple[str, ...] = ()
+    """The fields to change, of one that is there; none is all of them."""
     limits: SessionLimits | None = None
     """For a new one: refused with `RateLimited`, in the same transaction, where the user has
     had enough. Sessions of the same conversation are not in its way: it takes them over."""
@@ -228,6 +242,7 @@ class PutEntry(Value):
 AnyRecord = (
     ToolCall
     | Snapshot
+    | Recording
     | Task
     | Approval
     | Person
