@@ -23,7 +23,7 @@ from tests.server.tokens import ADA, EVE, SETTINGS, bearer
 from tests.server.v1 import client as v1
 from vivavoce.store.schema import metadata
 from vivavoce.testing import MemoryStore
-from vivavoce.wire.records.plans import Goal, Milestone, Todo
+from vivavoce.wire.records.plans import Goal, Milestone, Reminder, Todo
 from vivavoce.wire.records.talk import Put, new_id
 from vivavoce.wire.records.work import Approval, Task
 
@@ -40,7 +40,7 @@ FOR_ALL = {
 OWN = {
     *("createSession", "listSessions", "createTrackedSession", "listTasks", "listApprovals"),
     *("listConversations", "createConversation", "searchMessages", "listGoals", "createGoal"),
-    *("listPlannedTasks", "getProfile", "updateProfile"),
+    *("listPlannedTasks", "listReminders", "getProfile", "updateProfile"),
     *("getPreferences", "updatePreferences", "getUsage", "listGrants", "exportData"),
 }
 """They name nothing that belongs to anybody."""
@@ -52,7 +52,7 @@ NAMED = {
     *("voiceSessionEvents", "renewStreamToken", "deleteConversation", "listMessages"),
     *("sendMessage", "getGoal", "updateGoal", "deleteGoal", "updateMilestone"),
     *("createPlannedTask", "getPlannedTask", "updatePlannedTask", "deletePlannedTask"),
-    *("listIntents", "revokeGrant"),
+    *("listIntents", "revokeGrant", "seenReminder"),
 }
 """They name something of a user's: of another's, it is not there."""
 LAST = {"deleteData"}
@@ -135,7 +135,9 @@ def _kept(store: MemoryStore, user: str) -> dict[str, list[Any]]:
 
 
 def _of(table: sa.Table, user: str) -> sa.Select[Any]:
-    return sa.select(table).where(table.c.user_id == user)
+    """Without the server's own notes of when it looks at a to-do again."""
+    told = [one for one in table.c if one.name not in ("look_at", "noted_until")]
+    return sa.select(*told).where(table.c.user_id == user)
 
 
 async def test_a_copy_of_a_transcript_cannot_name_what_another_said(tmp_path: Path) -> None:
@@ -164,7 +166,17 @@ async def _owner(d: Doors, user: str, word: str) -> Owner:
     step = Milestone(
         id=new_id(), goal_id=goal.id, user_id=user, title=word, position=0, created_at=now
     )
-    todo = Todo(id=new_id(), title=word, trigger_type="time", scheduled_at=now, **dated)
+    soon = now + timedelta(days=1)  # or it would come due meanwhile
+    todo = Todo(id=new_id(), title=word, trigger_type="time", scheduled_at=soon, **dated)
+    was_due = Reminder(
+        id=new_id(),
+        user_id=user,
+        task_id=todo.id,
+        title=word,
+        due_at=now,
+        created_at=now,
+        status="told",
+    )
     # The same id for both kinds of task: neither door may show the other's.
     task = Task(
         id=todo.id, description=word, title=word, agent="coder", backend="embedded", **dated
@@ -178,7 +190,7 @@ async def _owner(d: Doors, user: str, word: str) -> Owner:
         expires_at=now + timedelta(minutes=5),
     )
     await d.here.store.commit([Put(task), Put(approval)])
-    await d.here.journal.commit([Put(goal), Put(step), Put(todo)])
+    await d.here.journal.commit([Put(goal), Put(step), Put(todo), Put(was_due)])
     live = d.here.voice.live(opened["session_id"], user)
     assert live is not None
     ids = {
@@ -189,6 +201,7 @@ async def _owner(d: Doors, user: str, word: str) -> Owner:
         "goal_id": goal.id,
         "milestone_id": step.id,
         "task_id": todo.id,
+        "reminder_id": was_due.id,
         "approval_id": approval.id,
     }
     return Owner(user, word, ids)
@@ -202,7 +215,7 @@ def _operations(schema: Json) -> Iterator[tuple[str, str, Json]]:
 
 IDS = {
     *("session_id", "conversation_id", "message_id", "goal_id", "milestone_id", "task_id"),
-    *("approval_id", "call_id"),
+    *("approval_id", "call_id", "reminder_id"),
 }
 
 
