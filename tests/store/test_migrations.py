@@ -31,7 +31,7 @@ NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision, down_revision, branch_labels, depends_on = "0007", "0006", None, None
+revision, down_revision, branch_labels, depends_on = "9000", "{head}", None, None
 
 
 def upgrade() -> None:
@@ -60,10 +60,10 @@ def publish_next(monkeypatch: pytest.MonkeyPatch, folder: Path, does: str) -> No
     """A version of Vivavoce with one migration more."""
     ours = Path(migrate.__file__).parent / "migrations"
     scripts = copytree(ours, folder / "migrations", ignore=ignore_patterns("__pycache__"))
-    (scripts / "versions" / "v0007_next.py").write_text(NEXT.format(does=does))
+    (scripts / "versions" / "v9000_next.py").write_text(NEXT.format(does=does, head=migrate.HEAD))
     monkeypatch.setattr(migrate, "SCRIPTS", str(scripts))
-    monkeypatch.setattr(migrate, "REVISIONS", (*migrate.REVISIONS, "0007"))
-    monkeypatch.setattr(migrate, "HEAD", "0007")
+    monkeypatch.setattr(migrate, "REVISIONS", (*migrate.REVISIONS, "9000"))
+    monkeypatch.setattr(migrate, "HEAD", "9000")
 
 
 MOOD = 'op.add_column("conversations", sa.Column("mood", sa.Text, server_default="calm"))'
@@ -82,7 +82,7 @@ async def test_a_database_of_the_version_before_is_upgraded_with_its_rows(
         (placed,) = await store.commit([Announce(event())])
         assert placed.position == 2
     with connected(url) as connection:
-        assert migrate.current(connection) == "0007"
+        assert migrate.current(connection) == "9000"
         assert connection.execute(text("SELECT mood FROM conversations")).scalars().all() == [
             "calm"
         ]
@@ -98,10 +98,13 @@ async def test_what_the_first_release_stored_is_kept_and_counted(url: str) -> No
         for name in ("asked_by", "because", "reach", "revoked_at", "role"):
             connection.execute(text(f"ALTER TABLE approvals DROP COLUMN {name}"))
         connection.execute(text("ALTER TABLE delegated_tasks DROP COLUMN role"))
+        for table in ("voice_sessions", "delegated_tasks", "approvals"):
+            for name in ("owner", "epoch"):
+                connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {name}"))
         before = connection.execute(text("SELECT user_id, bytes FROM stored")).all()
         for table in ("messages", "tool_calls", "conversations"):
             _drop_counting(connection, table)
-        for table in ("audit", "audit_head", "access_tokens", "stored"):
+        for table in ("audit", "audit_head", "access_tokens", "stored", "instances"):
             connection.execute(text(f"DROP TABLE {table}"))
         connection.execute(update(versions).values(version_num="0005"))
     async with opened(url) as store:

@@ -30,6 +30,7 @@ from vivavoce.runtime.calls.approvals import Approvals, Gatekeeper
 from vivavoce.runtime.calls.executor import ToolExecutor
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.clock import SystemClock
+from vivavoce.runtime.instances import Instance
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Shares, Window
 from vivavoce.runtime.people.data import UserData, nothing
@@ -70,8 +71,10 @@ def assemble(
     provider: OpenAIProvider | None = None,
     clock: Clock | None = None,
     engine: EmbeddedEngine | None = None,
+    alone: bool = False,
 ) -> Server:
-    """The parts of a server. Tests put fakes in the place of the real ones."""
+    """The parts of a server. Tests put fakes in the place of the real ones. `alone`: nobody else
+    can use its database."""
     clock = clock or SystemClock()
     if provider is None and engine is None and settings.provider_url == EMBEDDED:
         engine = EmbeddedEngine(settings)
@@ -101,14 +104,14 @@ def assemble(
     )
     metrics = Metrics(registry, journal)
     # Without a port of its own a process cannot be told from another after a restart.
-    instance = f"{socket.gethostname()}:{settings.port or new_id()}"
-    toolset = Toolset(settings, agent, clock, store, _brain_of(engine, settings), instance=instance)
+    name = settings.instance or f"{socket.gethostname()}:{settings.port or new_id()}"
+    instance = Instance(store, name, alone=alone)
+    toolset = Toolset(settings, agent, clock, store, _brain_of(engine, settings), instance=name)
     tools, notifier = toolset.registry, SessionNotifier(registry)
     defaults = Defaults(
         model=settings.model,
         time_zone=settings.time_zone,
         workspace=str(settings.workspace),
-        instance=instance,
         attach_tries=settings.sideband_tries,
         attach_delay=settings.sideband_delay,
         peer_text=settings.peer_text,
@@ -175,6 +178,7 @@ def assemble(
         traced=metrics.turn_traced,
         notifier=notifier,
         memory=WorkspaceMemory(store, toolset.place),
+        instance=instance,
         shares=shares,
         elsewhere=None if intents.context is None else intents.context.of,
     )
@@ -195,6 +199,7 @@ def assemble(
         tools=tools,
         executor=executor,
         registry=registry,
+        instance=instance,
         profile=profile,
         voice=voice,
         library=library,

@@ -18,6 +18,7 @@ from vivavoce.errors import InvalidRequest, Unavailable, UnsupportedMedia
 from vivavoce.runtime.calls.approvals import Approvals
 from vivavoce.runtime.calls.executor import ToolExecutor
 from vivavoce.runtime.calls.questions import Questions
+from vivavoce.runtime.instances import Instance
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Window
 from vivavoce.runtime.people.data import UserData
@@ -144,6 +145,7 @@ class Services:
     tools: Toolbox
     executor: ToolExecutor
     registry: Registry
+    instance: Instance
     profile: Profile
     voice: Voice
     library: Library

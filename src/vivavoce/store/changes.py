@@ -33,6 +33,7 @@ class How(Enum):
     DROP = auto()
     LINK = auto()
     CHAIN = auto()
+    SETTLE = auto()
 
 
 class Write(NamedTuple):
@@ -97,6 +98,8 @@ def plan(changes: Sequence[Change]) -> Plan:
                 writes.append(Write(type(record), How.FIELDS, part))
             case talk.Put(record):
                 write(record)
+            case talk.Settle(record):
+                write(record, How.SETTLE)
             case talk.DropMilestone(milestone_id):
                 writes.append(Write(people.Milestone, How.DROP, {"dropped": milestone_id}))
             case talk.DropConversation(conversation_id, user_id):
@@ -182,6 +185,9 @@ _PLACED = ("user_id", "conversation_id")
 _BEGUN = ("voice_session_id", "call_id", "description", "role")
 _KEPT = ("title", "summary", "extracted_intent", "intent_payload")
 _END = ("status", "ended_at", "end_reason", "duration_ms")
+HELD = ("owner", "epoch")
+"""Whose a row is. Stamped when it comes to be, and moved by a claim (`leases`), never by what
+somebody writes of it."""
 
 # In the order of foreign keys.
 UPSERTS: dict[type, Upsert] = {
@@ -189,7 +195,7 @@ UPSERTS: dict[type, Upsert] = {
         db.conversations, ("context_type", *_KEPT, "metadata", "updated_at", "ended_at")
     ),
     talk.VoiceSession: Upsert(
-        db.voice_sessions, _all_but(db.voice_sessions, "user_id", "conversation_id"), same=_PLACED
+        db.voice_sessions, _all_but(db.voice_sessions, *_PLACED, *HELD), same=_PLACED
     ),
     talk.Entry: Upsert(db.messages, ("content", "metadata"), same=(*_PLACED, "role")),
     talk.ToolCall: Upsert(
@@ -200,7 +206,7 @@ UPSERTS: dict[type, Upsert] = {
     talk.Snapshot: Upsert(db.snapshots, ("saved_at", "data"), key=("session_id",)),
     work.Task: Upsert(
         db.delegated_tasks,
-        _all_but(db.delegated_tasks, *_PLACED, *_BEGUN),
+        _all_but(db.delegated_tasks, *_PLACED, *_BEGUN, *HELD),
         only=(_not_over,),
     ),
     work.Approval: Upsert(
@@ -291,6 +297,15 @@ def _kind(columns: Any, dialect: str) -> Any:
     if dialect == "postgresql":
         return columns.metadata.op("->>")(sa.literal_column(f"'{KIND_KEY}'"))
     return sa.func.json_extract(columns.metadata, sa.literal_column(f"'$.{KIND_KEY}'"))
+
+
+def settling(row: Fields) -> sa.Update:
+    """The answer to an approval, where nobody gave one before."""
+    given = UPSERTS[work.Approval]
+    values = {name: row[name] for name in given.mutable}
+    mine = (db.approvals.c.id == row["id"], db.approvals.c.user_id == row["user_id"])
+    waits = db.approvals.c.status == "pending"
+    return sa.update(db.approvals).where(*mine, waits).values(values)
 
 
 def fields_of(dialect: str, kind: type, row: Fields, only: Iterable[str]) -> sa.Insert | sa.Update:

@@ -36,6 +36,7 @@ ACCESS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("snapshots", "outbox", "spent_sessions", "log_head", "alembic_version"), NONE),
     "stored": NONE,
     "access_tokens": NONE,
+    "instances": NONE,
     "audit": NONE,
     "audit_head": NONE,
 }
@@ -122,7 +123,7 @@ def _fill_in(connection: Connection) -> None:
 
 SCRIPTS = "vivavoce.store:migrations"
 # Every revision in `migrations/versions`, oldest first; a test compares the two.
-REVISIONS = ("0005", "0006")
+REVISIONS = ("0005", "0006", "0012")
 HEAD = REVISIONS[-1]
 
 # Any number will do, as long as every version of us takes the same one.

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Literal, Protocol
@@ -39,7 +40,7 @@ from vivavoce.runtime.ports import Clock, Journal, Store, Toolbox, ToolDefinitio
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled, SessionEvent
 from vivavoce.wire.clean import clean_line, unseen
 from vivavoce.wire.events import About, ApprovalRequested, ApprovalResolved, announce
-from vivavoce.wire.records.talk import Origin, Put, ToolCall, Within, new_id
+from vivavoce.wire.records.talk import Origin, Put, Settle, ToolCall, Within, new_id
 from vivavoce.wire.records.work import (
     Approval,
     ApprovalStatus,
@@ -357,12 +358,11 @@ class Approvals:
         """By request: the server whose tools are agreed to with its yes, and how it says them."""
         self._settling: dict[str, asyncio.Event] = {}
 
-    async def recover(self) -> None:
-        """What was open when the process died is a no: whoever asked is gone."""
-        left = await self.store.pending_approvals()
-        # Work that goes on may have asked already.
+    async def lapse(self, left: Sequence[Approval]) -> None:
+        """What was open when a server died is a no: whoever asked is gone."""
         for approval in [one for one in left if one.id not in self._open]:
-            await self._settle(approval, ApprovalStatus.EXPIRED, "restart")
+            with suppress(Conflict):  # it has its answer
+                await self._settle(approval, ApprovalStatus.EXPIRED, "restart")
 
     async def standing(self, user_id: str, role: Role = "user") -> list[Approval]:
         """Each yes of theirs that goes on, the newest first; for whoever has this role, none that
@@ -455,7 +455,8 @@ class Approvals:
             return await self._too_late(approval, answer)
         except asyncio.CancelledError:
             if answer.cancel():
-                await asyncio.shield(self._settle(approval, ApprovalStatus.DENIED, "cancel"))
+                with suppress(Conflict):
+                    await asyncio.shield(self._settle(approval, ApprovalStatus.DENIED, "cancel"))
             raise
         finally:
             self._open.pop(approval.id, None)
@@ -470,7 +471,8 @@ class Approvals:
         if answer.done():
             return answer.result()
         answer.cancel()
-        await self._settle(approval, ApprovalStatus.EXPIRED, "timeout")
+        with suppress(Conflict):  # a no already
+            await self._settle(approval, ApprovalStatus.EXPIRED, "timeout")
         return False
 
     async def resolve(
@@ -499,7 +501,12 @@ class Approvals:
         try:
             furthest = max(reach, approval.reach or "once", key=_REACHES.index)
             approval = replace(approval, reach=furthest if granted else None)
-            settled = await self._settle(approval, status, by, words)
+            try:
+                settled = await self._settle(approval, status, by, words)
+            except Conflict:  # only a yes that won the row runs anything
+                if not answer.done():
+                    answer.set_result(False)
+                raise
             if granted and (pin := self._pins.get(approval_id)) is not None:
                 await self._agree(settled, *pin)
             if not answer.done():
@@ -559,7 +566,7 @@ class Approvals:
             by=by,
             reach=settled.reach,
         )
-        await self._journal.commit([Put(settled), announce(event, settled)])
+        await self._journal.commit([Settle(settled), announce(event, settled)])
         return settled
 
 

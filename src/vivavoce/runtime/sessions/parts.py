@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from vivavoce.runtime.calls.executor import ToolExecutor
+from vivavoce.runtime.instances import Instance
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Shares
 from vivavoce.runtime.people.elsewhere import Elsewhere
@@ -31,6 +32,7 @@ class Parts(Record):
     traced: Traced
     notifier: SessionNotifier
     memory: WorkspaceMemory
+    instance: Instance
     shares: Shares = Shares()
     elsewhere: Callable[[str], Awaitable[Elsewhere | None]] | None = None
     """What the user's backend tells of their things, where they are kept there."""

@@ -140,10 +140,9 @@ class Texting:
             left = await self._left(conversation)
             if left is None or left.id != message.id or self._talking(conversation.id):
                 return True
-            us = self._parts.profile.defaults.instance
-            active = await self._parts.active(conversation.user_id, conversation.id)
-            if any(one.metadata.get("instance", us) != us for one in active):
-                return True
+            for one in await self._parts.active(conversation.user_id, conversation.id):
+                if await self._parts.store.is_held(one.owner, one.epoch):
+                    return True
             live = await self._open(conversation, role)
             if live.left is not None and live.left.id == message.id:
                 await live.submit(_again(live.left))

@@ -5,6 +5,7 @@ Every door onto sessions is thin because this is here. Knows nothing of HTTP.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import field, replace
@@ -27,6 +28,7 @@ from vivavoce.session.context import History
 from vivavoce.session.events import Created, End, Inform, Reconfigure
 from vivavoce.session.policy import Setup
 from vivavoce.session.state import Phase
+from vivavoce.wire.events import SessionMoved, announce
 from vivavoce.wire.records.talk import Conversation, Status, VoiceSession
 from vivavoce.wire.records.work import Role
 from vivavoce.wire.values import Record
@@ -245,6 +247,34 @@ class Voice:
         await self._registry.end(live, how)
         self.connector.forget(session_id)
         return True
+
+    async def hand_over(self, seconds: float) -> None:
+        """To the other servers, whatever can do without this one: calls at a provider of its own,
+        each at its next pause or when the time is up. Calls of the engine inside end with it:
+        their clients hear where it goes on, and what was said is there."""
+        until = asyncio.get_running_loop().time() + seconds
+        async with asyncio.TaskGroup() as group:
+            for live in self._registry.every():
+                session = live.records.session
+                if not session.voice or not session.call_id:
+                    continue  # it has no call yet, or its connection is all it has
+                if self._parts.provider.ours:
+                    group.create_task(self._send_on(live))
+                else:
+                    release = self._store.release
+                    group.create_task(self._registry.hand_over(live, release, until))
+
+    async def _send_on(self, live: LiveSession) -> None:
+        session = live.records.session
+        moved = SessionMoved(
+            session_id=session.id,
+            timestamp=self._clock.now(),
+            reason="drained",
+            left_by=self._parts.instance.name,
+        )
+        await self._parts.journal.commit([announce(moved, session)])
+        live.records.goes_on = True
+        await self._registry.end(live, End("completed"))
 
     # --- Looking up -------------------------------------------------------------------
 

@@ -91,6 +91,9 @@ class VoiceSession(Record):
     counted: bool = True
     """Does it count as a new session? One that took over a live one does not."""
     metadata: Json = field(default_factory=dict)
+    owner: str | None = None
+    """The instance that runs it. This and its epoch are the store's to say: it stamps new rows."""
+    epoch: int | None = None
 
     @property
     def role(self) -> Role:
@@ -250,6 +253,13 @@ class Put(Value):
     all of them."""
 
 
+class Settle(Value):
+    """An answer to what waits for one. Refuses the whole commit with `Conflict` where it waits no
+    longer: only whoever wins the row may act on it."""
+
+    record: Approval
+
+
 class DropMilestone(Value):
     """One that is not there is no error."""
 
@@ -298,6 +308,7 @@ Change = (
     | PutSession
     | PutEntry
     | Put
+    | Settle
     | DropMilestone
     | DropConversation
     | Announce
