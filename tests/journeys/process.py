@@ -74,6 +74,10 @@ class Server:
         async with asyncio.timeout(15):
             return await self._process.wait()
 
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.returncode is None
+
     def set(self, name: str, value: str) -> None:
         """For its next life."""
         self._environment[name] = value
