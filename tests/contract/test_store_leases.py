@@ -13,6 +13,7 @@ import pytest
 from tests.contract.conftest import Backend, FullStore
 from tests.contract.records import approval, conversation, session, task
 from vivavoce.errors import Conflict, Fenced
+from vivavoce.runtime.ports import Asked
 from vivavoce.wire.records.talk import Change, Put, PutConversation, PutSession, Settle
 from vivavoce.wire.records.work import ApprovalStatus, TaskStatus
 
@@ -126,6 +127,39 @@ async def test_several_claim_at_once_and_each_thing_is_one_s(backend: Backend) -
         for _ in range(3):
             found += [one.id for one in (await there.claim(limit=3)).tasks]
         assert sorted(found) == [f"t{number}" for number in range(7)]
+
+
+async def test_a_task_is_of_whoever_carries_it_out(backend: Backend) -> None:
+    async with servers(backend, lease=OVER) as (here, there):
+        await there.commit([Put(task())])
+        await here.own_task("t")
+        kept = await here.task("t", user_id=None)
+        assert kept is not None
+        assert (kept.owner, kept.epoch) == ("here", 1)
+        assert [one.id for one in (await there.claim()).tasks] == ["t"]
+        with pytest.raises(Fenced):
+            await here.own_task("t")
+
+
+async def test_what_one_server_asks_another_is_answered_once_and_kept_nowhere(
+    backend: Backend,
+) -> None:
+    async with servers(backend) as (here, there):
+        asked = Asked("q1", "ann", "there", 1, "message", '{"text":"Hello"}', "v=0\r\n")
+        await here.ask(asked)
+        assert await here.asked() == []
+        assert await there.asked() == [asked]
+        assert await here.take_answer("q1") is None
+        await there.answer("q1", '{"done":{}}', "v=1")
+        assert await there.asked() == []
+        found = await here.take_answer("q1")
+        assert found is not None
+        assert (found.answer, found.plain) == ('{"done":{}}', "v=1")
+        assert await here.take_answer("q1") is None
+        await here.ask(replace(asked, epoch=7))  # a life that is over
+        assert await there.asked() == []
+        await here.drop_ask("q1")
+        await here.ask(asked)
 
 
 async def test_the_only_server_there_can_be_asks_nobody(backend: Backend) -> None:

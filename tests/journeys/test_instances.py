@@ -5,10 +5,11 @@ twice."""
 from __future__ import annotations
 
 import asyncio
+import random
 import signal
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,9 @@ class Fleet:
             made.append(server)
         return made
 
+    def running(self) -> list[Server]:
+        return [server for server in self.servers.values() if server.running]
+
     async def stop(self) -> None:
         for server in self.servers.values():
             if server.running:
@@ -75,14 +79,17 @@ def client(server: Server) -> httpx.AsyncClient:
     return httpx.AsyncClient(base_url=server.url, timeout=30)
 
 
-async def begin(server: Server, provider: ScriptedProvider) -> tuple[str, ScriptedCall]:
-    """A session with its call."""
+async def begin(
+    server: Server, provider: ScriptedProvider, *, by: Server | None = None
+) -> tuple[str, ScriptedCall]:
+    """A session with its call, which may be placed by way of another server."""
     async with client(server) as http:
         session = (await http.post("/session")).json()
-        headers = {
-            "content-type": "application/sdp",
-            "authorization": f"Bearer {session['client_secret']['value']}",
-        }
+    headers = {
+        "content-type": "application/sdp",
+        "authorization": f"Bearer {session['client_secret']['value']}",
+    }
+    async with client(by or server) as http:
         answer = await http.post("/sdp", content=OFFER, headers=headers)
         assert answer.status_code == 200, answer.text
     call = await provider.next_call()
@@ -95,12 +102,15 @@ async def begin(server: Server, provider: ScriptedProvider) -> tuple[str, Script
 async def watching(server: Server, session_id: str, after: int = 0) -> AsyncIterator[Watcher]:
     """The session's events as this server tells them, from a position on."""
     watcher, headers = Watcher(), {"x-session-id": session_id, "last-event-id": str(after)}
-    async with client(server) as http, asyncio.TaskGroup() as group:
-        async with http.stream("GET", "/events", headers=headers, timeout=None) as response:
-            assert response.status_code == 200, await response.aread()
-            reading = group.create_task(watcher.read(response))
-            yield watcher
-            reading.cancel()
+    async with (
+        client(server) as http,
+        http.stream("GET", "/events", headers=headers, timeout=None) as response,
+        asyncio.TaskGroup() as group,
+    ):
+        assert response.status_code == 200, await response.aread()
+        reading = group.create_task(watcher.read(response))
+        yield watcher
+        reading.cancel()
 
 
 async def transcript(server: Server, session_id: str) -> list[str]:
@@ -198,6 +208,201 @@ async def test_a_killed_server_has_its_name_and_its_sessions_again(
         async with watching(one, session_id) as watcher:
             await exchange(call, watcher, 1)
             assert watcher.all("session.moved") == []
+
+
+async def test_a_key_a_change_and_a_message_find_the_server_that_runs_the_session(
+    tmp_path: Path, database: str
+) -> None:
+    async with fleet(tmp_path, database) as servers:
+        one, two = await servers.start("one", "two")
+        session_id, call = await begin(one, servers.provider, by=two)
+        async with client(two) as http:
+            changed = await http.patch(f"/config/session/{session_id}", json=BRIEF)
+            assert changed.status_code == 200, changed.text
+            assert changed.json()["updated"] == ["instructions"]
+            await call.expect("session.update")
+            told = (await http.get(f"/sessions/{session_id}")).json()
+            path = f"/api/v1/conversations/{told['session']['conversation_id']}/messages"
+            async with asyncio.TaskGroup() as group:
+                asking = group.create_task(
+                    http.post(path, json={"content": "Which day is it?", "wait_seconds": 10})
+                )
+                await call.expect("response.create")
+                await call.assistant_says("Saturday.")
+                answer = await asking
+            assert answer.status_code < 300, answer.text
+            assert "Saturday." in answer.text
+        assert await transcript(one, session_id) == ["Which day is it?", "Saturday."]
+
+
+async def test_a_key_that_nobody_handed_out_opens_nothing_anywhere(
+    tmp_path: Path, database: str
+) -> None:
+    async with fleet(tmp_path, database) as servers:
+        one, two = await servers.start("one", "two")
+        async with client(one) as http:
+            key = (await http.post("/session")).json()["client_secret"]["value"]
+        forged = f"{key[:10]}{'A' * 20}{key[30:]}"
+        async with client(two) as http:
+            for wrong in (forged, key[:-1] + "x", "ek_nothing"):
+                headers = {"content-type": "application/sdp", "authorization": f"Bearer {wrong}"}
+                answer = await http.post("/sdp", content=OFFER, headers=headers)
+                assert answer.status_code == 401, answer.text
+
+
+BRIEF = {"instructions": "Be brief."}
+DELETE = {"command": "rm notes.txt"}
+
+
+async def until_asked(server: Server) -> str:
+    """The question that waits, as this server tells it."""
+    async with client(server) as http, asyncio.timeout(10):
+        while True:
+            found = (await http.get("/approvals")).json()["approvals"]
+            if found:
+                return str(found[0]["id"])
+            await asyncio.sleep(0.02)
+
+
+async def say_yes(server: Server, approval_id: str) -> httpx.Response:
+    async with client(server) as http:
+        return await http.post(f"/approvals/{approval_id}", json={"granted": True})
+
+
+async def test_a_yes_at_another_server_counts_once_where_it_was_asked(
+    tmp_path: Path, database: str
+) -> None:
+    async with fleet(tmp_path, database) as servers:
+        one, two = await servers.start("one", "two")
+        session_id, call = await begin(one, servers.provider)
+        async with watching(two, session_id) as watcher:
+            await call.calls_tool("bash", DELETE)
+            asked = await until_asked(two)
+            answers = await asyncio.gather(say_yes(one, asked), say_yes(two, asked))
+            codes = [answer.status_code for answer in answers]
+            assert 200 in codes, [answer.text for answer in answers]
+            assert set(codes) <= {200, 409}
+            await call.expect("conversation.item.create")
+            assert len(watcher.all("approval.resolved")) == 1
+            assert watcher.all("approval.resolved")[0]["granted"]
+
+
+async def test_what_a_dead_server_asked_is_answered_once_and_runs_nothing(
+    tmp_path: Path, database: str
+) -> None:
+    """Whoever says yes while nobody knows yet hears that nobody waits; then it is a no, and the
+    call that asked has its one answer."""
+    async with fleet(tmp_path, database) as servers:
+        one, two = await servers.start("one", "two")
+        session_id, call = await begin(one, servers.provider)
+        async with watching(two, session_id) as watcher:
+            await call.calls_tool("bash", DELETE)
+            asked = await until_asked(two)
+            await one.stop(signal.SIGKILL)
+            early = await say_yes(two, asked)
+            assert early.status_code == 409, early.text
+            await _within(watcher, "session.moved", TAKEN)
+            assert (await say_yes(two, asked)).status_code == 409
+            resolved = await _within(watcher, "approval.resolved", TAKEN)
+            assert (resolved["granted"], resolved["by"]) == (False, "restart")
+            output = await call.expect("conversation.item.create", timeout=TAKEN)
+            assert output["item"]["type"] == "function_call_output"
+            assert "not known" in output["item"]["output"] or "unknown" in output["item"]["output"]
+            assert len(watcher.all("approval.resolved")) == 1
+        async with client(two) as http:
+            assert (await http.get("/approvals")).json()["count"] == 0
+
+
+class Talker:
+    """Somebody who talks on one call and notes things down, and does not notice that servers come
+    and go: whoever does not answer is asked elsewhere."""
+
+    def __init__(self, servers: Fleet, session_id: str, call: ScriptedCall) -> None:
+        self.servers, self.session_id, self.call = servers, session_id, call
+        self.acknowledged: list[str] = []
+        self.said = 0
+
+    async def talk(self, over: asyncio.Event) -> None:
+        while not over.is_set():
+            with suppress(AssertionError):  # nobody is attached for a moment
+                await self.call.attached(timeout=TAKEN)
+                await self.call.user_says(f"Question {self.said}")
+                await self.call.assistant_says(f"Answer {self.said}")
+                self.said += 1
+            await self.note()
+            await asyncio.sleep(0.2)
+
+    async def note(self) -> None:
+        number = len(self.acknowledged)
+        entry = {"id": f"note-{number}", "entry_type": "system", "text": f"Note {number}"}
+        path = f"/sessions/{self.session_id}/transcript"
+        for server in self.servers.running():
+            with suppress(httpx.HTTPError):
+                async with client(server) as http:
+                    answer = await http.post(path, json={"entries": [entry]})
+                if answer.status_code == 200:
+                    self.acknowledged.append(entry["text"])
+                    return
+
+
+async def disturb(servers: Fleet, name: str, how: signal.Signals) -> None:
+    """One goes, and comes back a little later."""
+    server = servers.servers[name]
+    await server.stop(how)
+    await asyncio.sleep(1)
+    await server.start()
+
+
+@pytest.mark.parametrize(
+    ("talkers", "seconds"),
+    [(6, 30), pytest.param(30, 600, marks=pytest.mark.full)],
+)
+@pytest.mark.timeout(1500)
+async def test_servers_are_killed_and_drained_at_random_under_talking_sessions(
+    talkers: int, seconds: float, tmp_path: Path, database: str
+) -> None:
+    """No call is dropped, none is left without a server, and nothing acknowledged is lost or
+    there twice."""
+    chance, names = random.Random(20260131), ("one", "two", "three")
+    async with fleet(tmp_path, database) as servers:
+        await servers.start(*names, VIVAVOCE_DRAIN_SECONDS="3")
+        spread = [servers.servers[names[number % 3]] for number in range(talkers)]
+        begun = [await begin(server, servers.provider) for server in spread]
+        every = [Talker(servers, *each) for each in begun]
+        over, until = asyncio.Event(), time.monotonic() + seconds
+        async with asyncio.TaskGroup() as group:
+            for talker in every:
+                group.create_task(talker.talk(over))
+            while time.monotonic() < until:
+                how = chance.choice((signal.SIGKILL, signal.SIGTERM))
+                await disturb(servers, chance.choice(names), how)
+                await asyncio.sleep(chance.uniform(0, 2))
+            settled = time.monotonic()
+            for talker in every:
+                await talker.call.attached(timeout=TAKEN)
+            assert time.monotonic() - settled < TAKEN
+            over.set()
+        assert not [talker for talker in every if talker.call.over], "a call was dropped"
+        for talker in every:
+            await _judge(talker, servers.running()[0])
+
+
+async def _judge(talker: Talker, server: Server) -> None:
+    texts = await transcript(server, talker.session_id)
+    notes = [text for text in texts if text.startswith("Note")]
+    assert sorted(notes) == sorted(set(notes)), "an entry is doubled"
+    assert set(talker.acknowledged) <= set(notes), "an acknowledged entry is missing"
+    said = [text for text in texts if not text.startswith("Note")]
+    assert len(said) == len(set(said)), "something said is there twice"
+    assert talker.said > 0
+    async with client(server) as http:
+        told = (await http.get(f"/sessions/{talker.session_id}")).json()
+        assert told["session"]["status"] == "active"
+        pending = await http.get(
+            "/session/pending_updates", params={"session_id": talker.session_id, "since": 0}
+        )
+    positions = [update["id"] for update in pending.json()["queued_updates"]]
+    assert positions == sorted(set(positions))
 
 
 async def _within(watcher: Watcher, kind: str, seconds: float) -> dict[str, Any]:

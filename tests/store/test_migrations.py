@@ -104,7 +104,7 @@ async def test_what_the_first_release_stored_is_kept_and_counted(url: str) -> No
         before = connection.execute(text("SELECT user_id, bytes FROM stored")).all()
         for table in ("messages", "tool_calls", "conversations"):
             _drop_counting(connection, table)
-        for table in ("audit", "audit_head", "access_tokens", "stored", "instances"):
+        for table in ("audit", "audit_head", "access_tokens", "stored", "instances", "asks"):
             connection.execute(text(f"DROP TABLE {table}"))
         connection.execute(update(versions).values(version_num="0005"))
     async with opened(url) as store:

@@ -79,6 +79,8 @@ async def running(here: Server) -> AsyncIterator[None]:
             # Before anyone can ask for what is being picked up.
             await here.instance.settle(take)
             chores.append(group.create_task(here.instance.run(take), name="instance"))
+            if not here.instance.alone:
+                chores.append(group.create_task(here.relay.run(), name="relay"))
             try:
                 yield
             finally:

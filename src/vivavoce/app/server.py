@@ -38,6 +38,7 @@ from vivavoce.runtime.people.memory import WorkspaceMemory
 from vivavoce.runtime.people.plans import Agenda
 from vivavoce.runtime.ports import Clock, Store
 from vivavoce.runtime.provider.openai import OpenAIProvider
+from vivavoce.runtime.relay import Relay
 from vivavoce.runtime.sessions.library import Library
 from vivavoce.runtime.sessions.notifier import SessionNotifier
 from vivavoce.runtime.sessions.parts import Parts
@@ -52,7 +53,7 @@ from vivavoce.server.gate.jwt import Jwks, JwtRules, JwtVerifier
 from vivavoce.server.gate.tickets import StreamTokens, Tickets
 from vivavoce.server.gate.tokens import AccessTokens, Logins
 from vivavoce.server.metrics import Metrics
-from vivavoce.server.services import Options
+from vivavoce.server.services import Options, exchanged_there
 from vivavoce.store import open_store
 from vivavoce.wire.brain import Brain
 from vivavoce.wire.records.talk import new_id
@@ -105,7 +106,7 @@ def assemble(
     metrics = Metrics(registry, journal)
     # Without a port of its own a process cannot be told from another after a restart.
     name = settings.instance or f"{socket.gethostname()}:{settings.port or new_id()}"
-    instance = Instance(store, name, alone=alone)
+    instance, relay = Instance(store, name, alone=alone), Relay(store)
     toolset = Toolset(settings, agent, clock, store, _brain_of(engine, settings), instance=name)
     tools, notifier = toolset.registry, SessionNotifier(registry)
     defaults = Defaults(
@@ -120,7 +121,12 @@ def assemble(
     )
     profile = Profile(source, defaults, provider.capabilities, tools)
     approvals = Approvals(
-        store=store, journal=journal, clock=clock, notifier=notifier, most_own=shares.approvals
+        store=store,
+        journal=journal,
+        clock=clock,
+        notifier=notifier,
+        most_own=shares.approvals,
+        relay=relay,
     )
     questions = Questions(journal=journal, clock=clock, notifier=notifier)
     auto = registry.auto_approves if settings.auto_approve else (lambda session_id: False)
@@ -179,13 +185,14 @@ def assemble(
         notifier=notifier,
         memory=WorkspaceMemory(store, toolset.place),
         instance=instance,
+        relay=relay,
         shares=shares,
         elsewhere=None if intents.context is None else intents.context.of,
     )
     voice = Voice(parts)
     library = Library(store, journal, clock, voice, agent.name, shares)
     clear = nothing if engine is None else engine.clear_kept
-    return Server(
+    server = Server(
         settings=settings,
         options=Options(
             host=settings.host,
@@ -200,6 +207,7 @@ def assemble(
         executor=executor,
         registry=registry,
         instance=instance,
+        relay=relay,
         profile=profile,
         voice=voice,
         library=library,
@@ -221,7 +229,7 @@ def assemble(
             time_zone=settings.time_zone,
             changed=voice.inform,
         ),
-        tickets=Tickets(clock),
+        tickets=Tickets(clock, home=name),
         streams=stream_tokens(settings, clock),
         tokens=tokens,
         clock=clock,
@@ -235,6 +243,9 @@ def assemble(
         intents=intents,
         engine=engine,
     )
+
+    relay.serve("sdp", partial(exchanged_there, server))
+    return server
 
 
 def shares_of(settings: Settings) -> Shares:

@@ -91,6 +91,20 @@ class Claimed(Value):
     approvals: tuple[Approval, ...] = ()
 
 
+class Asked(Value):
+    """What one server asks another: `what` for this user, with what is `given` as JSON; `plain` is
+    kept as it is. It is answered when there is an `answer`."""
+
+    id: str
+    user_id: str
+    owner: str
+    epoch: int
+    what: str
+    given: str
+    plain: str = ""
+    answer: str | None = None
+
+
 class Leases(Protocol):
     """Who of several servers looks after what. From `join` on, what a store writes is written in
     that life of that name, new sessions, tasks and approvals are its own, and everything is
@@ -122,6 +136,20 @@ class Leases(Protocol):
     async def instances(self) -> list[InstanceSeen]:
         """Every name there ever was, by name."""
         ...
+
+    async def ask(self, asked: Asked) -> None: ...
+
+    async def asked(self) -> list[Asked]:
+        """What others ask of this life and have no answer to, oldest first."""
+        ...
+
+    async def answer(self, ask_id: str, answer: str, plain: str = "") -> None: ...
+
+    async def take_answer(self, ask_id: str) -> Asked | None:
+        """Once it is there; and then it is gone."""
+        ...
+
+    async def drop_ask(self, ask_id: str) -> None: ...
 
     async def is_held(self, owner: str | None, epoch: int | None) -> bool:
         """Does that life go on, and is it another's than ours?"""

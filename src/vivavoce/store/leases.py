@@ -16,10 +16,17 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from vivavoce.runtime.ports import Claimed, InstanceSeen
+from vivavoce.runtime.ports import Asked, Claimed, InstanceSeen
 from vivavoce.store import rows
 from vivavoce.store.changes import inserter
-from vivavoce.store.schema import OVER, approvals, delegated_tasks, instances, voice_sessions
+from vivavoce.store.schema import (
+    OVER,
+    approvals,
+    asks,
+    delegated_tasks,
+    instances,
+    voice_sessions,
+)
 from vivavoce.store.transaction import Held, fence
 
 FOR_EVER = datetime(9999, 1, 1, tzinfo=UTC)
@@ -165,6 +172,59 @@ def _take(
         ours = {"owner": held.name, "epoch": held.epoch}
         connection.execute(sa.update(table).where(table.c.id.in_(ids)).values(ours))
     return tuple(of.record(row) for row in found)
+
+
+# --- What one asks another ----------------------------------------------------------
+
+WAITING_FOR_US = (
+    sa.select(asks)
+    .where(
+        asks.c.owner == sa.bindparam("name"),
+        asks.c.epoch == sa.bindparam("epoch"),
+        asks.c.answer.is_(None),
+    )
+    .order_by(asks.c.asked_at)
+    .limit(50)
+)
+ANSWERED = sa.select(asks).where(asks.c.id == sa.bindparam("id"), asks.c.answer.is_not(None))
+FORGOTTEN = timedelta(minutes=2)
+"""Nobody waits for an answer so long: whoever asked is gone."""
+
+
+def ask(asked: Asked) -> Job[None]:
+    def step(connection: sa.Connection) -> None:
+        now = _now(connection)
+        connection.execute(sa.delete(asks).where(asks.c.asked_at < now - FORGOTTEN))
+        row = {name: getattr(asked, name) for name in ("id", "user_id", "owner", "epoch", "what")}
+        row |= {"given": asked.given, "plain": asked.plain, "asked_at": now}
+        connection.execute(sa.insert(asks).values(row))
+
+    return step
+
+
+def answer(held: Held, ask_id: str, answer: str, plain: str) -> Job[None]:
+    def step(connection: sa.Connection) -> None:
+        fence(connection, held)
+        mine = (asks.c.id == ask_id, asks.c.owner == held.name)
+        connection.execute(sa.update(asks).where(*mine).values(answer=answer, plain=plain))
+
+    return step
+
+
+def drop_ask(ask_id: str) -> Job[None]:
+    def step(connection: sa.Connection) -> None:
+        connection.execute(sa.delete(asks).where(asks.c.id == ask_id))
+
+    return step
+
+
+def read_ask(row: sa.Row[Any]) -> Asked:
+    found = row._mapping
+    return Asked(
+        **{name: found[name] for name in ("id", "user_id", "owner", "epoch", "what", "given")},
+        plain=found["plain"],
+        answer=found["answer"],
+    )
 
 
 EVERY = sa.select(instances).order_by(instances.c.name)

@@ -37,6 +37,7 @@ ACCESS: Mapping[str, tuple[str, ...]] = {
     "stored": NONE,
     "access_tokens": NONE,
     "instances": NONE,
+    "asks": NONE,
     "audit": NONE,
     "audit_head": NONE,
 }

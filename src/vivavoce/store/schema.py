@@ -433,6 +433,22 @@ instances = _table(
     sa.Column("started_at", Utc, nullable=False),
 )
 
+# What one server asks another for a user; gone once it is answered. `plain` is for what is no
+# speech: in an SDP a long number is nobody's card.
+asks = _table(
+    "asks",
+    *_some(Words, "id", "user_id", "owner"),
+    sa.Column("epoch", Position, nullable=False),
+    sa.Column("what", Words, nullable=False),
+    *_some(Encoded, "given"),
+    sa.Column("plain", Words, nullable=False),
+    sa.Column("answer", Encoded),
+    sa.Column("asked_at", Utc, nullable=False),
+    sa.PrimaryKeyConstraint("id", name="asks_pkey"),
+    sa.Index("idx_asks_owner", "owner", "epoch"),
+    sa.Index("idx_asks_user", "user_id"),
+)
+
 # Of nobody's: whoever runs the server has them (`vivavoce token`).
 access_tokens = _table(
     "access_tokens",

@@ -19,7 +19,7 @@ from sqlalchemy import Engine, Row, Select, bindparam, func, select, tuple_
 from sqlalchemy.exc import DBAPIError
 
 from vivavoce.errors import Unavailable
-from vivavoce.runtime.ports import Claimed, InstanceSeen, LogBounds, Retention
+from vivavoce.runtime.ports import Asked, Claimed, InstanceSeen, LogBounds, Retention
 from vivavoce.store import leases
 from vivavoce.store.changes import plan
 from vivavoce.store.database import Database, parse, tidy
@@ -175,6 +175,27 @@ class SqlStore(TalkReads, WorkReads, PlanReads):
         given = {"name": owner, "epoch": epoch}
         found = await self._read.all(_plain, leases.IS_THERE, **given)
         return bool(found) and found[0]["lease_until"] is not None
+
+    async def ask(self, asked: Asked) -> None:
+        await self._open().writer.run(leases.ask(asked))
+
+    async def asked(self) -> list[Asked]:
+        if self._held is None:
+            return []
+        given = self._held._asdict()
+        return await self._read.all(leases.read_ask, leases.WAITING_FOR_US, **given)
+
+    async def answer(self, ask_id: str, answer: str, plain: str = "") -> None:
+        await self._open().writer.run(leases.answer(self._life, ask_id, answer, plain))
+
+    async def take_answer(self, ask_id: str) -> Asked | None:
+        found = await self._read.one(leases.read_ask, leases.ANSWERED, id=ask_id)
+        if found is not None:
+            await self.drop_ask(ask_id)
+        return found
+
+    async def drop_ask(self, ask_id: str) -> None:
+        await self._open().writer.run(leases.drop_ask(ask_id))
 
     async def _lying(self, of: Rows[R]) -> tuple[R, ...]:
         return tuple(await self._read.all(of.record, leases.lying(of.table)))

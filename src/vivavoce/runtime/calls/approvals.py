@@ -37,6 +37,7 @@ from vivavoce.runtime.calls.outside import (
 )
 from vivavoce.runtime.calls.reading import facts_of
 from vivavoce.runtime.ports import Clock, Journal, Store, Toolbox, ToolDefinition
+from vivavoce.runtime.relay import Relay
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled, SessionEvent
 from vivavoce.wire.clean import clean_line, unseen
 from vivavoce.wire.events import About, ApprovalRequested, ApprovalResolved, announce
@@ -350,9 +351,12 @@ class Approvals:
         clock: Clock,
         notifier: Notifier,
         most_own: int = MAX_OWN,
+        relay: Relay | None = None,
     ) -> None:
         self.store, self._journal, self.clock, self._notifier = store, journal, clock, notifier
-        self._most_own = most_own
+        self._most_own, self._relay = most_own, relay
+        if relay is not None:
+            relay.serve("approval", self._answered_there)
         self._open: dict[str, tuple[Approval, asyncio.Future[bool]]] = {}
         self._pins: dict[str, tuple[str, str]] = {}
         """By request: the server whose tools are agreed to with its yes, and how it says them."""
@@ -396,6 +400,16 @@ class Approvals:
         """What somebody with this role may answer."""
         mine = [one for one, _ in self._open.values() if one.user_id == user_id]
         return [one for one in mine if at_least(role, one.role)]
+
+    async def waiting(self, user_id: str, role: Role = "operator") -> list[Approval]:
+        """As `pending`, with what waits at other servers, oldest first."""
+        found = self.pending(user_id, role)
+        if self._relay is not None:
+            for one in await self.store.pending_approvals(user_id=user_id):
+                there = one.id not in self._open and at_least(role, one.role)
+                if there and await self._relay.held(one.owner, one.epoch):
+                    found.append(one)
+        return sorted(found, key=lambda one: one.requested_at)
 
     async def ask(
         self,
@@ -491,7 +505,9 @@ class Approvals:
         be one user."""
         found = self._open.get(approval_id)
         if found is None or found[0].user_id != user_id:
-            return await self._late(approval_id, user_id, granted)
+            said = {"approval": approval_id, "granted": granted, "by": by}
+            said |= {"words": words, "reach": reach, "role": role}
+            return await self._late(approval_id, user_id, granted, said)
         approval, answer = found
         check_role(role, approval.role)
         if approval_id in self._settling or answer.done():
@@ -532,10 +548,24 @@ class Approvals:
         old = [Put(replace(one, revoked_at=self.clock.now())) for one in before]
         await self._journal.commit([*old, Put(agreed)])
 
-    async def _late(self, approval_id: str, user_id: str, granted: bool) -> Approval:
+    async def _answered_there(
+        self, user_id: str, answer: dict[str, Any], plain: str
+    ) -> tuple[dict[str, Any], str]:
+        """At another server, to what is asked here."""
+        approval_id = answer.pop("approval")
+        await self.resolve(approval_id, user_id, **answer)
+        return {}, ""
+
+    async def _late(
+        self, approval_id: str, user_id: str, granted: bool, answer: dict[str, Any]
+    ) -> Approval:
         known = await self.store.approval(approval_id, user_id=user_id)
         if known is None:
             raise NotFound(f"There is no request '{clean_line(approval_id, 64)}'.")
+        relay, owner = self._relay, (known.owner, known.epoch)
+        if known.status is ApprovalStatus.PENDING and relay and await relay.held(*owner):
+            await relay.ask("approval", owner, user_id, answer)
+            known = await self.store.approval(approval_id, user_id=user_id) or known
         over = known.status is not ApprovalStatus.PENDING
         if over and (known.status is ApprovalStatus.GRANTED) == granted:
             return known

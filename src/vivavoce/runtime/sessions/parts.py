@@ -12,6 +12,7 @@ from vivavoce.runtime.people.elsewhere import Elsewhere
 from vivavoce.runtime.people.memory import WorkspaceMemory
 from vivavoce.runtime.ports import Clock, Store, Toolbox
 from vivavoce.runtime.provider.openai import OpenAIProvider
+from vivavoce.runtime.relay import Relay
 from vivavoce.runtime.sessions.live import Traced
 from vivavoce.runtime.sessions.notifier import SessionNotifier
 from vivavoce.runtime.sessions.profile import Profile
@@ -33,6 +34,7 @@ class Parts(Record):
     notifier: SessionNotifier
     memory: WorkspaceMemory
     instance: Instance
+    relay: Relay
     shares: Shares = Shares()
     elsewhere: Callable[[str], Awaitable[Elsewhere | None]] | None = None
     """What the user's backend tells of their things, where they are kept there."""

@@ -62,6 +62,7 @@ class Voice:
         self._elsewhere = Elsewhere(parts)
         self.texting = Texting(parts, self.maker, self.admission, self.connector)
         self.recovery = Recovery(parts, self.maker, self.admission)
+        parts.relay.serve("configuration", self._reconfigured_here)
 
     # --- Opening ----------------------------------------------------------------------
 
@@ -189,8 +190,8 @@ class Voice:
         """What was changed, and the configuration in force; it reaches the live call."""
         live = self.live(session_id, user_id)
         if live is None:
-            await self._find(session_id, user_id)
-            raise Conflict(OVER)
+            session, _ = await self._find(session_id, user_id)
+            return await self._reconfigured_there(session, wanted, role)
         check_steering(live.records.session, role)
         user = await self.maker.about(live.records.session)
         changes = self._changes(live, wanted, user)
@@ -199,6 +200,27 @@ class Voice:
             if not await live.submit(Reconfigure(changes, tuple(wanted))):
                 raise Conflict(OVER)
         return list(wanted), live.setup
+
+    async def _reconfigured_there(
+        self, session: VoiceSession, wanted: Mapping[str, Any], role: Role
+    ) -> tuple[list[str], Setup]:
+        """By the server that runs it."""
+        relay, owner = self._parts.relay, (session.owner, session.epoch)
+        if session.status is not Status.ACTIVE or not await relay.held(*owner):
+            raise Conflict(OVER)
+        given = {"session": session.id, "wanted": dict(wanted), "role": role}
+        done, _ = await relay.ask("configuration", owner, session.user_id, given)
+        return done["updated"], Setup(session=done["session"])
+
+    async def _reconfigured_here(
+        self, user_id: str, given: dict[str, Any], plain: str
+    ) -> tuple[dict[str, Any], str]:
+        if self.live(given["session"], user_id) is None:
+            raise Conflict(OVER)
+        updated, setup = await self.reconfigure(
+            given["session"], user_id, given["wanted"], given["role"]
+        )
+        return {"updated": updated, "session": dict(setup.session)}, ""
 
     def _changes(
         self, live: LiveSession, wanted: Mapping[str, Any], user: UserContext
