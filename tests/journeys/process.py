@@ -69,9 +69,16 @@ class Server:
 
     async def stop(self, how: signal.Signals) -> int:
         """Its exit code; never a process of anyone else's."""
+        self.signal(how)
+        return await self.ended()
+
+    def signal(self, how: signal.Signals) -> None:
         assert self._process is not None
         self._process.send_signal(how)
-        async with asyncio.timeout(15):
+
+    async def ended(self) -> int:
+        assert self._process is not None
+        async with asyncio.timeout(30):
             return await self._process.wait()
 
     @property

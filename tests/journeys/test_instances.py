@@ -151,6 +151,31 @@ async def test_a_killed_servers_session_goes_on_at_another(tmp_path: Path, datab
         await call.ended()
 
 
+async def test_a_server_that_was_only_slow_writes_nothing_and_ends(
+    tmp_path: Path, database: str
+) -> None:
+    async with fleet(tmp_path, database) as servers:
+        one, two = await servers.start("one", "two")
+        session_id, call = await begin(one, servers.provider)
+        async with watching(two, session_id) as watcher:
+            await exchange(call, watcher, 1)
+            one.signal(signal.SIGSTOP)
+            await _within(watcher, "session.moved", TAKEN)
+            await call.attached(2, timeout=TAKEN)  # the slow one does not know yet
+            one.signal(signal.SIGCONT)
+            assert await one.ended() == 1
+            await exchange(call, watcher, 2)
+            assert watcher.all("session.ended") == []
+        assert await transcript(two, session_id) == [
+            "Question 1",
+            "Answer 1",
+            "Question 2",
+            "Answer 2",
+        ]
+        assert not call.over
+        assert "has taken over" in one.log()
+
+
 async def test_a_drained_server_hands_its_calls_over_and_none_is_dropped(
     tmp_path: Path, database: str
 ) -> None:

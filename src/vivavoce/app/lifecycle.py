@@ -114,7 +114,10 @@ async def stop(here: Server) -> None:
 async def _drain(here: Server) -> None:
     """Calls go on without us where somebody else can look after them, and only then."""
     try:
-        if here.instance.lost.is_set() or not await here.instance.others():
+        if here.instance.lost.is_set():
+            await here.registry.abandon()
+            return
+        if not await here.instance.others():
             return
         await here.voice.hand_over(here.settings.drain_seconds)
     except VivavoceError as fault:

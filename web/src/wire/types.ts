@@ -324,6 +324,13 @@ export interface VoiceEvents {
     status: string;
     goes_on: boolean;
   };
+  "session.moved": {
+    session_id?: string;
+    timestamp: string;
+    reason: string;
+    owner?: string;
+    left_by?: string;
+  };
   "session.warning": {
     session_id?: string;
     timestamp: string;
@@ -584,6 +591,7 @@ export const EVENT_NAMES: readonly EventName[] = [
   "session.updated",
   "session.ended",
   "session.end_requested",
+  "session.moved",
   "session.warning",
   "session.expired",
   "session.status",

@@ -83,6 +83,12 @@ class Registry:
             await live.let_go()
             await release(live.id)
 
+    async def abandon(self) -> None:
+        """All of them are another server's by now: their calls go on there."""
+        async with asyncio.TaskGroup() as group:
+            for live in self.every():
+                group.create_task(live.let_go())
+
     async def _leave(self, live: LiveSession) -> None:
         if owes(live):
             # It stays as a crash would leave it: after the restart its message is found, and
