@@ -16,6 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.brain.chat_server import Reply, event, serving
 from tests.contract.postgres import drop_database, new_database
 from tests.journeys.process import Server
 from tests.journeys.stage import Watcher
@@ -410,6 +411,38 @@ async def test_servers_are_killed_and_drained_at_random_under_talking_sessions(
         assert not [talker for talker in every if talker.call.over], "a call was dropped"
         for talker in every:
             await _judge(talker, servers.running()[0])
+
+
+async def test_a_task_of_a_killed_server_goes_on_at_another_and_ends_once(
+    tmp_path: Path, database: str
+) -> None:
+    """Its agent was in the middle of a thought: what was recorded stays done, the thought is had
+    again."""
+    async with (
+        serving(Reply(hangs=True), [event(content="The port is 8080.")]) as brain,
+        fleet(tmp_path, database) as servers,
+    ):
+        named = {"VIVAVOCE_BRAIN": brain.url, "VIVAVOCE_BRAIN_MODEL": "m"}
+        one, two = await servers.start("one", "two", **named)
+        session_id, _ = await begin(one, servers.provider)
+        async with watching(two, session_id) as watcher:
+            body = {"arguments": {"instruction": "Find the port", "agent": "explorer"}}
+            async with client(one) as http:
+                headers = {"x-session-id": session_id}
+                begun = await http.post("/execute/task", json=body, headers=headers)
+                assert begun.status_code == 200, begun.text
+            async with asyncio.timeout(20):
+                while not brain.asked:
+                    await asyncio.sleep(0.05)
+            await one.stop(signal.SIGKILL)
+            done = await _within(watcher, "task.completed", 2 * TAKEN)
+            assert "8080" in done["summary"]
+            assert len(watcher.all("task.delegated")) == 1
+            assert len(watcher.all("task.completed")) == 1
+        assert len(brain.asked) == 2
+        async with client(two) as http:
+            [task] = (await http.get("/tasks")).json()["tasks"]
+            assert task["status"] == "completed"
 
 
 async def _judge(talker: Talker, server: Server) -> None:
