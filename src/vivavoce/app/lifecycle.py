@@ -93,8 +93,13 @@ async def _take(
     here: Server, group: asyncio.TaskGroup, chores: list[asyncio.Task[None]], found: Claimed
 ) -> None:
     """What is this server's from now on: its own from before, or another's that is gone."""
-    await here.approvals.lapse(found.approvals)
-    await here.work.take_over(found.tasks)
+    for taking in (here.approvals.lapse(found.approvals), here.work.take_over(found.tasks)):
+        try:
+            await taking
+        except (
+            Exception
+        ):  # whatever it is, the calls must not wait for it: nobody claims them again
+            log.exception("Not all that was claimed could be taken up")
     if written := await here.voice.recovery.take(found.sessions):
         answering = here.voice.texting.answer_left(written)
         chores.append(group.create_task(answering, name="written before"))
