@@ -145,3 +145,46 @@ def test_no_word_where_the_model_said_something_before_its_call() -> None:
     scene.send(*user_turn("u1"), *answer("r1", "i1", "Let me look.", "u1")[:-1])
     scene.send(call(), rt.ResponseDone("r1"), rt.PlaybackStopped("r1"))
     assert not sent(scene.send(ev.TimerFired("interim")), cmd.CreateResponse)
+
+
+DUE = ev.News("due:r1", "It is being told.", say="Here is your reminder: Call mum.")
+
+
+def test_what_is_said_word_for_word_is_told_when_its_sound_begins() -> None:
+    scene = Scene().connect()
+    [asked] = sent(scene.send(DUE), cmd.CreateResponse)
+    assert asked.payload()["response"]["metadata"] == {cmd.SAY: DUE.say}
+    begun = scene.send(rt.ResponseCreated("r1"))
+    assert not [e for e in begun if isinstance(e, fx.Told)]
+    effects = scene.send(*answer("r1", "i1", DUE.say or "", "")[1:])
+    assert [e.key for e in effects if isinstance(e, fx.Told)] == ["due:r1"]
+    assert not sent(scene.send(DUE), cmd.CreateResponse)
+
+
+def test_what_was_cut_off_before_a_sound_is_said_again_in_the_same_words() -> None:
+    scene = Scene().connect()
+    scene.send(DUE)
+    again = scene.send(rt.ResponseCreated("r1"), rt.ResponseDone("r1", status="cancelled"))
+    assert not [e for e in again if isinstance(e, fx.Told)]
+    [asked] = sent(again, cmd.CreateResponse)
+    assert asked.payload()["response"]["metadata"] == {cmd.SAY: DUE.say}
+
+
+def test_what_an_answer_says_that_was_asked_for_before_our_restart_is_not_said_again() -> None:
+    """Ours is refused, since that answer goes on; what it says is what we wanted."""
+    scene = Scene().connect()
+    [asked] = sent(scene.send(DUE), cmd.CreateResponse)
+    scene.send(
+        rt.Fault("conversation_already_has_active_response", "busy", event_id=asked.event_id)
+    )
+    effects = scene.send(*answer("r0", "i0", "Here is your reminder: call mum", "")[1:])
+    assert [e.key for e in effects if isinstance(e, fx.Told)] == ["due:r1"]
+    assert not sent(effects, cmd.CreateResponse)
+
+
+def test_what_nobody_wants_to_hear_any_more_is_not_said() -> None:
+    scene = Scene().connect()
+    scene.send(rt.UserSpeechStarted("u1", 0), DUE, ev.NewsOver("due:r1"))
+    effects = scene.send(*user_turn("u1")[1:], *answer("r1", "i1", "Ticked off.", "u1"))
+    assert not sent(effects, cmd.CreateResponse)
+    assert not [e for e in effects if isinstance(e, fx.Told)]

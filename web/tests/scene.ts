@@ -84,6 +84,8 @@ export class FakeServer {
         return { ...common, ephemeral_key: this.key() };
       case "GET /tasks":
         return { tasks: [], count: 0 };
+      case "GET /api/v1/reminders":
+        return { reminders: [] };
       case "GET /approvals":
         return { approvals: [], count: 0 };
       case "GET /api/v1/intents":

@@ -81,6 +81,7 @@ async def running(here: Server) -> AsyncIterator[None]:
             chores.append(group.create_task(here.instance.run(take), name="instance"))
             if not here.instance.alone:
                 chores.append(group.create_task(here.relay.run(), name="relay"))
+            chores.append(group.create_task(here.reminders.run(), name="reminders"))
             try:
                 yield
             finally:

@@ -36,6 +36,7 @@ from vivavoce.runtime.limits import Shares, Window
 from vivavoce.runtime.people.data import UserData, nothing
 from vivavoce.runtime.people.memory import WorkspaceMemory
 from vivavoce.runtime.people.plans import Agenda
+from vivavoce.runtime.people.reminders import Reminders
 from vivavoce.runtime.ports import Clock, Store
 from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.relay import Relay
@@ -158,7 +159,6 @@ def assemble(
         allowed=lambda role: profile.tool_names(role=role),
         check_agent=profile.check_delegate,
     )
-    notifier.serve(work, approvals, questions)
     toolset.offer_delegation(Delegating(work, questions, store, registry.stop_calls))
     voices = [voice.id for voice in provider.capabilities.voices]
     voice_setting = variable("voice") if "voice" in settings.agent_overrides() else None
@@ -168,6 +168,17 @@ def assemble(
     intents = AgentIntents(
         settings, source, tools, store, journal, clock, told_with=registry.told_with
     )
+    reminders = Reminders(
+        store=store,
+        journal=journal,
+        clock=clock,
+        sessions=notifier,
+        instance=name,
+        time_zone=settings.time_zone,
+        deliver=intents.due_message,
+        delivered=intents.outbox.wake,
+    )
+    notifier.serve(work, approvals, questions, reminders)
     if engine is not None:
         usual: Role = "user" if settings.auth == "jwt" else "operator"
         offered = profile.tools(tools.definitions(profile.tool_names(role=usual)))
@@ -237,6 +248,7 @@ def assemble(
         new_sessions=Window(limits.sessions_per_10_minutes, 600, clock=clock, what="new sessions"),
         started_at=clock.now(),
         work=work,
+        reminders=reminders,
         questions=questions,
         approvals=approvals,
         toolset=toolset,

@@ -23,8 +23,10 @@ from vivavoce.wire.records.plans import (
     Intent,
     Milestone,
     Person,
+    Reminder,
     Spent,
     Todo,
+    Watch,
 )
 from vivavoce.wire.records.talk import (
     Change,
@@ -190,6 +192,31 @@ class AgendaStore(Plans, Protocol):
 
     async def milestones(self, goal_ids: Sequence[str], *, user_id: str) -> list[Milestone]:
         """In order of goal and position."""
+        ...
+
+    async def to_look_at(self, *, before: datetime, limit: int) -> list[Watch]:
+        """To-dos of every user that somebody has to look at by then, the first one first."""
+        ...
+
+    async def next_look(self) -> datetime | None:
+        """When there is one to look at."""
+        ...
+
+    async def reminders(
+        self, users: Sequence[str], *, waiting: bool = False, limit: int = 50
+    ) -> list[Reminder]:
+        """Of these users, the latest first; those that wait to be told, the oldest first."""
+        ...
+
+    async def reminders_named(self, ids: Sequence[str]) -> list[Reminder]:
+        """Of every user, for the server itself."""
+        ...
+
+    async def claim_reminders(
+        self, ids: Sequence[str], *, by: str, now: datetime, until: datetime
+    ) -> list[str]:
+        """Which of them this server has for itself until then, to tell them: those that wait, and
+        that no other server has."""
         ...
 
     # --- Intents and the outbox ---------------------------------------------------------

@@ -23,6 +23,7 @@ from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Window
 from vivavoce.runtime.people.data import UserData
 from vivavoce.runtime.people.plans import Agenda
+from vivavoce.runtime.people.reminders import Reminders
 from vivavoce.runtime.ports import Clock, InstanceSeen, Store, Toolbox
 from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.relay import Relay
@@ -161,6 +162,7 @@ class Services:
     new_sessions: Window
     started_at: datetime
     work: Tasks
+    reminders: Reminders
     questions: Questions
     approvals: Approvals
     toolset: Toolset

@@ -112,6 +112,12 @@ class News(Value):
     """These very words are said at once, even while a tool runs."""
 
 
+class NewsOver(Value):
+    """Nobody wants to hear it any more; what is being said of it goes on."""
+
+    key: str
+
+
 class ApprovalAsked(Value):
     """`question` is said as it is, and the user's next yes or no answers it."""
 
@@ -176,6 +182,7 @@ OwnEvent = (
     | TaskStarted
     | TaskFinished
     | News
+    | NewsOver
     | ApprovalAsked
     | ApprovalSettled
     | TimerFired

@@ -42,6 +42,7 @@ def speech_started(event: rt.UserSpeechStarted, draft: Draft) -> None:
     draft.state.talk.speech_began_ms = event.audio_start_ms
     draft.state.talk.began_ms[event.item_id] = draft.now_ms
     draft.state.talk.turns.speech_started(draft.now)
+    draft.state.clock.user_heard = draft.now
     draft.tell(SpeechStarted, item_id=event.item_id)
     draft.active()
     draft.signal(Signal.SPEECH_STARTED)
@@ -266,6 +267,7 @@ def typed(event: TypedText, draft: Draft) -> None:
     for old in [name for name, one in state.talk.typed.items() if one.over][:-_MOST_ANSWERED]:
         del state.talk.typed[old]
     state.talk.turns.typed(event.item_id, draft.now)
+    state.clock.user_heard = draft.now
     draft.add_item(message_item(event.item_id, "user", event.text))
     state.talk.responses.wish(event.item_id)
     state.talk.quiet_turn = True

@@ -184,6 +184,8 @@ class Machine:
                 draft.state.work.tasks.discard(event.task_id)
             case own.News():
                 news.arrived(event, draft)
+            case own.NewsOver():
+                news.over(event, draft)
             case own.ApprovalAsked():
                 news.approval_asked(event, draft)
             case own.ApprovalSettled():

@@ -10,10 +10,12 @@ put again: a yes is for what was asked last.
 
 from __future__ import annotations
 
+import re
+
 from vivavoce.language.en.answers import consent, reach, stops
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import CancelCalls, Resolve, StartTimer, Told
-from vivavoce.session.events import ApprovalAsked, ApprovalSettled, News
+from vivavoce.session.events import ApprovalAsked, ApprovalSettled, News, NewsOver
 from vivavoce.session.state import Asked, Phase
 from vivavoce.wire.realtime.client import message_item
 
@@ -32,10 +34,17 @@ def arrived(event: News, draft: Draft) -> None:
     state.work.news[event.key] = item_id
     draft.add_item(message_item(item_id, "system", event.words))
     if event.say:
+        state.work.word_for_word[event.key] = event.say
         state.talk.responses.say(event.say, key=event.key)
     else:
         state.talk.responses.wish(item_id)
     draft.active()
+
+
+def over(event: NewsOver, draft: Draft) -> None:
+    """It is not said word for word any more, unless that has begun."""
+    if draft.state.work.word_for_word.pop(event.key, None) is not None:
+        draft.state.talk.responses.unsay(event.key)
 
 
 def approval_asked(event: ApprovalAsked, draft: Draft) -> None:
@@ -66,6 +75,8 @@ def response_began(response_id: str, draft: Draft) -> None:
     state = draft.state
     covered = state.talk.responses.covered
     keys = tuple(key for key, item_id in state.work.news.items() if item_id in covered)
+    if state.talk.responses.said_key in state.work.word_for_word:
+        keys = (*keys, state.talk.responses.said_key)
     if keys:
         state.work.telling[response_id] = keys
     if (key := state.talk.responses.said_key) in state.work.approvals:
@@ -95,7 +106,28 @@ def sounded(response_id: str, draft: Draft) -> None:
     _heard(response_id, _INTO_IT, draft)
     _spoken_over(response_id, draft)
     for key in state.work.telling.pop(response_id, ()):
-        draft.do(Told(key))
+        _told(key, draft)
+
+
+def said_already(words: str, draft: Draft) -> None:
+    """What is to be said word for word was said by a response that we do not know as ours: we
+    asked for it in an earlier life. It is not said again."""
+    state = draft.state
+    for key, wanted in list(state.work.word_for_word.items()):
+        on_its_way = any(key in keys for keys in state.work.telling.values())
+        if not on_its_way and key in state.work.news and _alike(words, wanted):
+            state.talk.responses.unsay(key)
+            _told(key, draft)
+
+
+def _told(key: str, draft: Draft) -> None:
+    draft.state.work.word_for_word.pop(key, None)
+    draft.do(Told(key))
+
+
+def _alike(words: str, wanted: str) -> bool:
+    said, meant = (re.sub(r"\W+", " ", one).strip().casefold() for one in (words, wanted))
+    return bool(meant) and said == meant
 
 
 def response_over(response_id: str, status: str, draft: Draft) -> None:
@@ -114,11 +146,14 @@ def response_over(response_id: str, status: str, draft: Draft) -> None:
             state.talk.responses.say(state.work.approvals[key].question, key=key)
     for key in state.work.telling.pop(response_id, ()):
         if status == "completed":
-            draft.do(Told(key))
+            _told(key, draft)
         elif status == "cancelled" or key not in state.work.retold:
             if status != "cancelled":
                 state.work.retold.add(key)
-            state.talk.responses.wish(state.work.news[key])
+            if key in state.work.word_for_word:
+                state.talk.responses.say(state.work.word_for_word[key], key=key)
+            else:
+                state.talk.responses.wish(state.work.news[key])
 
 
 def _unheard(draft: Draft) -> dict[str, list[str]]:

@@ -66,6 +66,7 @@ def transcript(event: rt.AssistantTranscript, draft: Draft) -> None:
 
 def _complete(item: Utterance, draft: Draft) -> None:
     item.complete = True
+    news.said_already(item.generated, draft)
     _write_down(item, draft)
 
 
@@ -109,6 +110,7 @@ def retrieved(item: rt.Item, ordinal: float, draft: Draft) -> None:
     draft.state.sideband.guard.ours.add(item.id)
     utterance = draft.state.talk.speech.begin(item.id, "", ordinal)
     utterance.generated, utterance.complete = item.text, True
+    news.said_already(item.text, draft)
     if item.text:
         _write_down(utterance, draft, backfill=True)
 

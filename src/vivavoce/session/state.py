@@ -183,6 +183,7 @@ class Work:
     ran: set[str] = field(default_factory=set)
     tasks: set[str] = field(default_factory=set)
     news: dict[str, str] = field(default_factory=dict)  # key → our item
+    word_for_word: dict[str, str] = field(default_factory=dict)  # key → what is said of it
     telling: dict[str, tuple[str, ...]] = field(default_factory=dict)  # response → keys
     retold: set[str] = field(default_factory=set)  # news whose answer failed once
     approvals: dict[str, Asked] = field(default_factory=dict)
@@ -205,6 +206,7 @@ class Clock:
 
     started_at: datetime
     last_activity: datetime | None = None
+    user_heard: datetime | None = None  # they began to speak then, or wrote
     warned: bool = False
     broke_at: datetime | None = None  # the budget was spent then
     context_tokens: int = 0

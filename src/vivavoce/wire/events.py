@@ -269,6 +269,20 @@ class TaskFailed(VoiceEvent):
     cancelled: bool = False
 
 
+class TaskDue(VoiceEvent):
+    """Something on the user's list has come due; `task_id` is that of the to-do, and `reminder_id`
+    of this time of it. `late` says that it was due a while ago: nobody was there to see it then.
+    It comes in the session that its user has now, or had last.
+    """
+
+    type = "task.due"
+    reminder_id: str
+    task_id: str
+    title: str
+    due_at: datetime
+    late: bool = False
+
+
 class ApprovalRequested(VoiceEvent):
     type = "approval.requested"
     approval_id: str

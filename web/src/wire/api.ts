@@ -17,6 +17,7 @@ import type {
   SessionResponse,
   SessionStateResponse,
   VoiceSessionResponse,
+  ReminderListResponse,
   WorkListResponse,
   WorkResponse,
 } from "./types";
@@ -125,6 +126,15 @@ export class Api {
   async answerTask(id: string, questionId: string, answer: string): Promise<void> {
     const body = { answer, question_id: questionId };
     await this.ask(`tasks/${encodeURIComponent(id)}/answer`, posted(body));
+  }
+
+  /** What came due and was not told yet. */
+  reminders(signal?: AbortSignal): Promise<ReminderListResponse> {
+    return this.json("api/v1/reminders?waiting=true", { signal: signal ?? null });
+  }
+
+  async seenReminder(id: string): Promise<void> {
+    await this.ask(`api/v1/reminders/${encodeURIComponent(id)}/seen`, { method: "POST" });
   }
 
   approvals(signal?: AbortSignal): Promise<ApprovalListResponse> {

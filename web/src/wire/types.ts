@@ -162,6 +162,19 @@ export interface ReconnectResponse {
   last_event_id: number;
 }
 
+export interface ReminderListResponse {
+  reminders: ReminderView[];
+}
+
+export interface ReminderView {
+  id: string;
+  task_id: string;
+  title: string;
+  due_at: string;
+  status: "waiting" | "told" | "dropped";
+  told_at: string | null;
+}
+
 export interface SearchHit {
   message_id: string;
   conversation_id: string;
@@ -498,6 +511,15 @@ export interface VoiceEvents {
     suggestions: string[];
     cancelled?: boolean;
   };
+  "task.due": {
+    session_id?: string;
+    timestamp: string;
+    reminder_id: string;
+    task_id: string;
+    title: string;
+    due_at: string;
+    late?: boolean;
+  };
   "approval.requested": {
     session_id?: string;
     timestamp: string;
@@ -612,6 +634,7 @@ export const EVENT_NAMES: readonly EventName[] = [
   "task.question",
   "task.completed",
   "task.failed",
+  "task.due",
   "approval.requested",
   "approval.resolved",
   "intent.submitted",

@@ -25,6 +25,10 @@ GREET_RESTORED = (
     "Welcome the user back in one short sentence, say in a few words what you were working on "
     "together, and ask whether to continue."
 )
+GREET_MOVED = (
+    "The user goes on with this conversation on another device. Say in one short sentence where "
+    "you were, and go on from there. Do not greet them again."
+)
 GREET_RECONNECTED = (
     "The connection was lost for a moment and is back. Say so in one short sentence, with a word "
     "of apology, and pick up where you left off."

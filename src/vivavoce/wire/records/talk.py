@@ -19,6 +19,7 @@ from vivavoce.wire.records.plans import (
     Intent,
     Milestone,
     Person,
+    Reminder,
     SessionLimits,
     Todo,
 )
@@ -233,6 +234,7 @@ AnyRecord = (
     | Goal
     | Milestone
     | Todo
+    | Reminder
     | Intent
     | Delivery
     | AccessToken
@@ -258,6 +260,21 @@ class Settle(Value):
     longer: only whoever wins the row may act on it."""
 
     record: Approval
+
+
+class Looked(Value):
+    """Somebody has looked at the times of this to-do: the next time is `look_at`, None is never.
+
+    Refuses the whole commit with `Conflict` where it was written, or looked at by somebody else,
+    since it was read with `seen_at`: of several servers one notes what is due, and none what was
+    moved meanwhile.
+    """
+
+    todo_id: str
+    user_id: str
+    seen_at: datetime
+    look_at: datetime | None
+    noted_until: datetime
 
 
 class DropMilestone(Value):
@@ -309,6 +326,7 @@ Change = (
     | PutEntry
     | Put
     | Settle
+    | Looked
     | DropMilestone
     | DropConversation
     | Announce

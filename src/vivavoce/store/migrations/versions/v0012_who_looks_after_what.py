@@ -10,7 +10,7 @@ from alembic import op
 from vivavoce.store.columns import Encoded, Position, Utc, Words
 
 revision = "0012"
-down_revision = "0006"
+down_revision = "0009"
 branch_labels = None
 depends_on = None
 
