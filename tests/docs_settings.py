@@ -86,6 +86,8 @@ ENV_HEAD = """\
 DOMAIN=localhost
 # Of the database inside; letters and digits. `openssl rand -hex 32` makes a good one.
 POSTGRES_PASSWORD=
+# The most memory that the server may have, with its models; a larger brain needs more.
+#SERVER_MEMORY=6g
 """
 # What has to be chosen before anyone beyond this machine may come.
 _TO_FILL = {"auth": "off, token or jwt; compose.yaml needs one of the last two", "auth_token": ""}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from tests import docs_settings
+from vivavoce.app.engine import _options
 from vivavoce.app.settings import (
     Settings,
     SettingsError,
@@ -16,6 +18,7 @@ from vivavoce.app.settings import (
     unknown_variables,
     variable,
 )
+from vivavoce.engine.media.options import IceServer
 
 
 @pytest.fixture(autouse=True)
@@ -99,7 +102,8 @@ def test_secrets_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIVAVOCE_BRAIN", "https://llm.example/v1")
     monkeypatch.setenv("VIVAVOCE_BRAIN_KEY", "sk-very-secret-value")
     monkeypatch.setenv("VIVAVOCE_DATABASE_URL", "postgresql://u:sk-very-secret-value@h/d")
-    monkeypatch.setenv("VIVAVOCE_ICE_SERVERS", '[{"credential": "sk-very-secret-value"}]')
+    relay = '[{"urls": "turn:t", "credential": "sk-very-secret-value"}]'
+    monkeypatch.setenv("VIVAVOCE_ICE_SERVERS", relay)
     settings = load_settings()
     assert "very-secret" not in repr(settings) + str(settings)
 
@@ -283,10 +287,38 @@ def test_lists_are_comma_separated_and_urls_lose_their_last_slash(
     assert settings.log_level == "debug"
 
 
+ELSEWHERE = {"provider_url": "http://127.0.0.1:1/v1"}
+
+
+def test_on_ones_own_machine_sessions_are_not_counted_unless_one_says_so() -> None:
+    limit = "limits.sessions_per_10_minutes"
+    token = {"auth": "token", "auth_token": "a-token-that-is-long-enough"}
+    assert load_settings().agent_overrides() == {limit: 0}
+    assert load_settings(sessions_per_10_minutes=7).agent_overrides() == {limit: 7}
+    assert load_settings(**ELSEWHERE).agent_overrides() == {}, "there they may cost something"
+    assert load_settings(**token).agent_overrides() == {}
+
+
+def test_a_relay_alone_needs_one_and_ice_servers_have_urls() -> None:
+    turn = ({"urls": "turn:turn.example.org?transport=udp", "username": "u", "credential": "c"},)
+    there = load_settings(ice_servers=turn, ice_transport_policy="RELAY")
+    assert there.ice_servers[0]["urls"] == ["turn:turn.example.org?transport=udp"]
+    media = _options(there).media.ice_servers
+    assert media == (IceServer(("turn:turn.example.org?transport=udp",), "u", "c"),)
+    stun = ({"urls": ["stun:stun.example.org"]},)
+    with pytest.raises(SettingsError, match="relay needs a turn: server"):
+        load_settings(ice_servers=stun, ice_transport_policy="relay")
+    wrongs: tuple[dict[str, Any], ...]
+    wrongs = ({}, {"urls": []}, {"urls": "https://stun.example.org"}, {"urls": [5]})
+    for wrong in wrongs:
+        with pytest.raises(SettingsError, match="VIVAVOCE_ICE_SERVERS"):
+            load_settings(ice_servers=(wrong,))
+
+
 def test_only_what_was_set_explicitly_overrides_an_agent(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert load_settings().agent_overrides() == {}
+    assert load_settings(**ELSEWHERE).agent_overrides() == {}
     monkeypatch.setenv("VIVAVOCE_VOICE", "marin")
-    assert load_settings(executions_per_minute=5).agent_overrides() == {
+    assert load_settings(executions_per_minute=5, **ELSEWHERE).agent_overrides() == {
         "voice": "marin",
         "limits.executions_per_minute": 5,
     }

@@ -116,6 +116,23 @@ def test_only_the_proxy_and_the_sound_are_published() -> None:
     assert {name for name in named if not name.startswith(".")} == set(COMPOSE["volumes"])
 
 
+_PLACES = ("data_dir", "models_dir", "workspace", "agents_dir")
+
+
+def test_no_container_writes_but_where_it_should_nor_takes_all_memory() -> None:
+    for name, service in COMPOSE["services"].items():
+        assert service["read_only"] is True, name
+        assert service["mem_limit"], name
+        assert "/tmp" in service["tmpfs"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+    server = COMPOSE["services"]["server"]
+    places = {volume.split(":")[1]: volume.split(":")[2:] for volume in server["volumes"]}
+    for name in _PLACES:  # whatever it is told to use is a volume
+        assert server["environment"][variable(name)] in places
+    assert places["/config"] == ["ro"]
+    assert "pg_isready -h 127.0.0.1" in COMPOSE["services"]["database"]["healthcheck"]["test"][1]
+
+
 def test_what_the_composition_asks_for_is_in_the_example() -> None:
     asked = set(re.findall(r"\$\{(\w+)", (ROOT / "compose.yaml").read_text()))
     text = (ROOT / ".env.example").read_text()
@@ -138,7 +155,7 @@ def test_what_is_set_beside_the_composition_reaches_the_server() -> None:
     assert plain["VIVAVOCE_DATABASE_URL"] == "postgresql://vivavoce:abc123@database/vivavoce"
     hosts: dict[str, Any] = {"allowed_hosts": plain["VIVAVOCE_ALLOWED_HOSTS"], "_env_file": None}
     assert Settings(**hosts).allowed_hosts == ("voice.example",)
-    own = {variable(name) for name in ("host", "port", "data_dir", "models_dir", "workspace")}
+    own = {variable(name) for name in (*_PLACES, "host", "port")}
     for name in set(environ) - own:
         assert "own.example" in served(**{name: "own.example"})[name], f"{name} in .env is lost"
     told = (ROOT / "docs" / "deploy.md").read_text()

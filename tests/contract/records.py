@@ -20,6 +20,7 @@ from vivavoce.wire.records.talk import (
     Entry,
     Kind,
     LogEvent,
+    Recording,
     Snapshot,
     ToolCall,
     VoiceSession,
@@ -91,6 +92,17 @@ def snapshot(of: str = "vs_1", **changed: Any) -> Snapshot:
         "data": {"summary": "so far"},
     }
     return Snapshot(**given | changed)
+
+
+def recording(of: str = "vs_1", **changed: Any) -> Recording:
+    given: dict[str, Any] = {
+        "session_id": of,
+        "user_id": "ann",
+        "number": 1,
+        "saved_at": START,
+        "data": {"steps": []},
+    }
+    return Recording(**given | changed)
 
 
 def event(type_: str = "session.started", **changed: Any) -> LogEvent:

@@ -17,6 +17,7 @@ from tests.contract.records import (
     goal,
     intent,
     milestone,
+    recording,
     session,
     snapshot,
     task,
@@ -48,6 +49,7 @@ async def fill(store: FullStore, name: str = "c") -> None:
             PutEntry(entry(f"horses {name}", name)),
             Put(call(f"call_{name}", **of)),
             Put(snapshot(f"vs_{name}")),
+            Put(recording(f"vs_{name}")),
             Put(task(f"t_{name}", **of)),
             Put(approval(f"a_{name}", **of)),
             Put(goal(f"g {name}", **of)),
@@ -77,6 +79,7 @@ async def test_a_dropped_conversation_is_gone_with_all_that_was_said_in_it(
         ]
         assert await store.session("vs_c", user_id=None) is None
         assert await store.snapshot("vs_c", user_id="ann") is None
+        assert await store.recording("vs_c") is None
         assert await store.tool_call("call_c", user_id="ann") is None
         assert [each.id for each in await store.intents(user_id="ann")] == ["i_other"]
         assert [each.id for each in await store.deliveries("i_c")] == ["waits_c"]

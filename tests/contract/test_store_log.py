@@ -13,6 +13,7 @@ from tests.contract.records import (
     conversation,
     entry,
     event,
+    recording,
     session,
     snapshot,
     uid,
@@ -20,7 +21,7 @@ from tests.contract.records import (
 from vivavoce.runtime.ports import LogBounds, Retention
 from vivavoce.wire.records.talk import Announce, Put, PutConversation, PutEntry, PutSession
 
-FOREVER = Retention(snapshots=None, log=None, conversations=None)
+FOREVER = Retention(snapshots=None, recordings=None, log=None, conversations=None)
 
 
 async def test_positions_count_up_without_a_gap(backend: Backend) -> None:
@@ -109,6 +110,19 @@ async def test_old_snapshots_go(backend: Backend) -> None:
         left = [await store.snapshot(f"vs_{n}", user_id="ann") for n in range(3)]
     assert swept == 2
     assert [each is not None for each in left] == [False, False, True]
+
+
+async def test_old_recordings_go_and_the_session_stays(backend: Backend) -> None:
+    async with backend.store() as store:
+        await store.commit([PutConversation(conversation()), PutSession(session(), new=True)])
+        assert await store.recording("vs_1") == []
+        parts = [recording(number=n, saved_at=at(n)) for n in (3, 50, 100)]
+        await store.commit([Put(part) for part in reversed(parts)])
+        assert await store.recording("vs_1") == parts
+        keeps = Retention(snapshots=None, log=None, recordings=60)
+        assert await store.sweep(keeps, at(115)) == 2
+        assert await store.recording("vs_1") == parts[2:]
+        assert await store.recording("vs_2") is None
 
 
 async def test_the_log_loses_its_old_end_and_never_its_count(backend: Backend) -> None:

@@ -16,8 +16,7 @@ from tests.engine.stage import KEY, engine_server
 from tests.engine.strict import known_types
 from vivavoce.brain.script import script as script_file
 from vivavoce.brain.script.script import Script
-from vivavoce.engine.mouth.speaking import OPENAI_VOICES
-from vivavoce.runtime.provider.known_models import VOICES
+from vivavoce.runtime.provider.known_models import OPENAI_VOICES, VOICES
 from vivavoce.wire.realtime.client import CLIENT_EVENTS, PEER_EVENTS
 from vivavoce.wire.realtime.events import SERVER_EVENTS
 from vivavoce.wire.realtime.server import EventType

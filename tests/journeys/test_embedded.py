@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
+import av
 import pytest
 
 from tests.journeys.embedded import by_webrtc, by_websocket, embedded
@@ -36,6 +38,28 @@ async def test_a_turn_by_websocket_is_heard_answered_stored_and_traced(tmp_path:
                 'vivavoce_turn_seconds_count{began_with="speech",stage="first_sound"}'
                 in (await st.http.get("/metrics")).text
             )
+
+
+async def test_the_voices_that_are_there_can_be_heard_and_chosen_by_their_own_names(
+    tmp_path: Path,
+) -> None:
+    mouth = HummingMouth(20)
+    mouth.voices = (*mouth.voices, "bm_george")
+    async with embedded(tmp_path, mouth=mouth) as st:
+        voices = {one["id"]: one for one in (await st.get("/config/voices"))["voices"]}
+        assert list(voices)[:2] == ["marin", "cedar"]
+        assert voices["marin"]["description"] == "An American woman, English: af_heart"
+        assert voices["bm_george"]["description"] == "A British man, English"
+        assert voices["bm_george"]["name"] == "George"
+        for _ in range(2):
+            answer = await st.http.get(voices["marin"]["sample_url"])
+            assert answer.status_code == 200
+            assert answer.headers["content-type"] == "audio/mpeg"
+            with av.open(io.BytesIO(answer.content), "r") as sound:
+                assert sum(frame.samples for frame in sound.decode(sound.streams.audio[0])) > 8_000
+        samples = [said for said in mouth.spoken if "I am Marin" in said]
+        assert len(samples) == 1, "it is made once"
+        assert (await st.post("/session", {"voice": "bm_george"}))["voice"] == "bm_george"
 
 
 async def test_a_page_on_the_call_can_talk_and_change_nothing(tmp_path: Path) -> None:

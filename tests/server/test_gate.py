@@ -472,11 +472,19 @@ async def test_the_token_opens_everything_and_nothing_else_does() -> None:
         for wrong in (f"{TOKEN}x", TOKEN[:-1], "", "ü" * 20):
             assert await status_of(served, "/whoami", f"Authorization: Bearer {wrong}") == 401
         assert await status_of(served, "/whoami", f"Authorization: Basic {TOKEN}") == 401
-        for path in ("/whoami", "/docs", "/openapi.json", "/nothing", "/health/", "//health"):
+        closed = ("/whoami", "/docs/", "//docs", "/docs/x", "/nothing", "/health/", "//health")
+        for path in closed:
             assert await status_of(served, path) == 401
         async with request(served, "/whoami") as answer:
             assert answer.headers["www-authenticate"] == "Bearer"
             assert (await answer.error())["code"] == "unauthorized"
+
+
+async def test_what_the_api_is_may_be_read_by_everyone() -> None:
+    async with gated(Authenticator("token", token=TOKEN)) as served:
+        for path in ("/docs", "/redoc", "/openapi.json", "/static-offline-docs/swagger-ui.css"):
+            assert await status_of(served, path) == 200
+        assert await status_of(served, "/static-offline-docs/../whoami") != 200
 
 
 async def test_probes_and_keyed_paths_need_no_token() -> None:

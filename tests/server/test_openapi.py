@@ -285,7 +285,8 @@ def test_no_request_gets_a_server_error_or_an_answer_outside_the_schema(
     waiting |= {"POST /approvals/{approval_id}", "DELETE /grants/{approval_id}"}
     # What waits for its time may come while this runs: `journeys/test_what_is_due.py`.
     succeeded |= {"POST /api/v1/reminders/{reminder_id}/seen"}
-    assert everything - succeeded == {"POST /audio", *waiting}
+    sample = "GET /config/voices/{voice}/sample"  # the embedded engine's alone, as well
+    assert everything - succeeded == {"POST /audio", sample, *waiting}
 
 
 def _run(schema: schemathesis.BaseSchema) -> tuple[list[str], set[str]]:
@@ -370,6 +371,7 @@ GET /metrics
 GET /config
 PATCH /config/session/{session_id}
 GET /config/voices
+GET /config/voices/{voice}/sample
 GET /config/turn-detection
 """
 
@@ -440,6 +442,26 @@ def test_every_operation_has_a_name_a_summary_a_tag_and_words(spec: dict[str, An
         assert operation["summary"], label
         assert operation["description"], label
         assert operation["tags"], label
+
+
+def test_tags_are_described_and_voices_are_those_of_the_server(spec: dict[str, Any]) -> None:
+    used = {tag for _, operation in _operations(spec) for tag in operation["tags"]}
+    assert used == {tag["name"] for tag in spec["tags"] if tag["description"]}
+    schemas = spec["components"]["schemas"]
+    voices = {"marin", "cedar", "alloy"}
+    for name in ("CreateSessionRequest", "ResumeSessionRequest", "PreferencesChange"):
+        field = schemas[name]["properties"]["voice"]
+        assert voices <= set(field["anyOf"][0]["enum"]), name
+        assert (field.get("default") == "marin") is (name == "CreateSessionRequest")
+    item = schemas["ResumeSessionResponse"]["properties"]["context_to_inject"]["items"]
+    assert item == {"$ref": "#/components/schemas/ConversationItem"}
+
+
+@pytest.mark.parametrize("path", ["/session", "/session/reconnect", "/session/pending_updates"])
+def test_whoever_asks_about_a_session_has_to_name_it(spec: dict[str, Any], path: str) -> None:
+    told = {one["name"]: one for one in spec["paths"][path]["get"]["parameters"]}
+    assert told["session_id"]["required"] is True
+    assert "x-session-id" not in told
 
 
 def test_every_error_that_is_declared_has_the_one_shape(spec: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from vivavoce.session import events as ev
 from vivavoce.session.effects import Attach, RunTool, Send, StartTimer
 from vivavoce.session.machine import TABLE
 from vivavoce.session.policy import Policy
-from vivavoce.session.state import Phase, Signal
+from vivavoce.session.state import MOST_FILES, Phase, Signal
 from vivavoce.wire import events as ve
 from vivavoce.wire.realtime import client as cmd
 from vivavoce.wire.realtime import facts as rt
@@ -20,11 +20,11 @@ def test_every_phase_has_a_row_and_every_target_is_a_phase() -> None:
         assert set(moves.values()) <= set(Phase)
 
 
-def test_only_a_lost_sideband_leads_to_reconnecting_and_nothing_leaves_the_end() -> None:
+def test_only_what_was_lost_leads_to_reconnecting_and_nothing_leaves_the_end() -> None:
     for moves in TABLE.values():
         assert [s for s, p in moves.items() if p is Phase.RECONNECTING] in (
             [],
-            [Signal.SIDEBAND_LOST],
+            [Signal.SIDEBAND_LOST, Signal.CLIENT_LOST],
         )
     assert TABLE[Phase.TERMINATED] == {}
 
@@ -67,8 +67,8 @@ def test_words_that_arrive_late_still_stand_before_their_answer() -> None:
 
 def test_an_item_put_between_others_finds_its_place() -> None:
     scene = Scene(Policy(peer_text="allow")).connect()
-    scene.send(*user_turn("u1"), *answer("r1", "a1", "One.", "u1"), rt.UserTranscript("u1", "A"))
-    scene.send(rt.ItemAdded(message("u2", "user", "B"), "u1"))
+    scene.send(*user_turn("u1"), *answer("r1", "a1", "One.", "u1"), rt.PlaybackStopped("r1"))
+    scene.send(rt.UserTranscript("u1", "A"), rt.ItemAdded(message("u2", "user", "B"), "u1"))
     assert [text for _, text in scene.transcript()] == ["A", "B", "One."]
 
 
@@ -113,6 +113,46 @@ def test_a_tool_runs_once_and_its_output_is_followed_by_one_response() -> None:
     done = scene.send(ev.ToolFinished("call_1", "12:00"), ev.ToolFinished("call_1", "12:01"))
     assert [c.item["output"] for c in sent(done, cmd.CreateItem)] == ["12:00"]
     assert len(sent(done, cmd.CreateResponse)) == 1
+
+
+def test_which_files_its_calls_changed_is_known_the_newest_last_and_survives_another_call() -> None:
+    scene = Scene().connect()
+    scene.send(rt.ResponseCreated("r1"), call("call_1"), call("call_2"), call("call_3"))
+    scene.send(ev.ToolFinished("call_1", "", files_changed=("a.py", "b.py")))
+    scene.send(ev.ToolFinished("call_1", "", files_changed=("late.py",)))
+    scene.send(ev.ToolFinished("call_2", "", files_changed=("a.py",)))
+    assert list(scene.machine.state.work.files_changed) == ["b.py", "a.py"]
+    scene.send(ev.CallPlaced("rtc_2"))
+    scene.send(ev.ToolFinished("call_3", "", files_changed=("c.py",)))
+    assert list(scene.machine.state.work.files_changed) == ["b.py", "a.py", "c.py"]
+    many = tuple(f"{n}.py" for n in range(MOST_FILES + 1))
+    scene.machine.state.work.changed(many)
+    assert tuple(scene.machine.state.work.files_changed) == many[1:]
+
+
+def test_an_entry_knows_how_long_its_sound_was() -> None:
+    scene = Scene().connect()
+    scene.send(*user_turn("u1"), rt.UserTranscript("u1", "Hello."))
+    scene.send(*answer("r1", "a1", "Hello, Ada.", "u1"))
+    scene.wait(1.25).send(rt.PlaybackStopped("r1"))
+    lasted = {one.text: one.data.get("audio_duration_ms") for one in scene.entries().values()}
+    assert lasted == {"Hello.": 1500, "Hello, Ada.": 1250}
+    assert len(told(scene.effects, ve.TranscriptionCompleted)) == 2, "nothing new was told with it"
+
+
+def test_an_answer_that_is_cut_after_it_was_told_says_what_it_replaces() -> None:
+    scene = Scene().connect()
+    scene.send(*user_turn("u1"), *answer("r1", "a1", "One two three four five six.", "u1"))
+    scene.wait(0.5).send(rt.PlaybackStopped("r1", cleared=True), rt.ItemTruncated("a1", 600))
+    first, *cut = told(scene.effects, ve.TranscriptionCompleted)
+    assert (first.transcript, first.replaces) == ("One two three four five six.", None)
+    assert cut
+    assert {(one.replaces, one.interrupted) for one in cut} == {(first.entry_id, True)}
+    scene.send(rt.ResponseCreated("r2"), rt.OutputItemAdded("r2", message("a2")))
+    scene.send(rt.AssistantDelta("r2", "a2", "Seven eight"), rt.PlaybackStarted("r2"))
+    scene.wait(0.5).send(rt.ItemTruncated("a2", 500), rt.AssistantTranscript("r2", "a2", "Seven"))
+    (only,) = [one for one in told(scene.effects, ve.TranscriptionCompleted) if one.item_id == "a2"]
+    assert (only.interrupted, only.replaces) == (True, None), "what is cut first is told once"
 
 
 def test_a_result_waits_for_the_active_response() -> None:

@@ -188,3 +188,45 @@ def test_what_nobody_wants_to_hear_any_more_is_not_said() -> None:
     effects = scene.send(*user_turn("u1")[1:], *answer("r1", "i1", "Ticked off.", "u1"))
     assert not sent(effects, cmd.CreateResponse)
     assert not [e for e in effects if isinstance(e, fx.Told)]
+
+
+# --- What the model should know, and nobody need say
+
+
+def test_an_update_waits_for_the_next_pause_and_is_not_spoken() -> None:
+    scene = Scene().connect()
+    scene.send(*user_turn("u1"), rt.ResponseCreated("r1"))
+    waiting = scene.send(
+        ev.Update("files:a", "a.py was changed."), ev.Update("files:b", "b.py too.")
+    )
+    assert sent(waiting, cmd.CreateItem) == []
+    scene.send(ev.Update("files:a", "a.py was changed twice."))
+    pause = scene.send(rt.ResponseDone("r1"))
+    (told_now,) = sent(pause, cmd.CreateItem)
+    assert told_now.item["role"] == "system"
+    assert told_now.item["content"][0]["text"] == "b.py too.\na.py was changed twice."
+    assert sent(pause, cmd.CreateResponse) == []
+    assert (
+        sent(
+            scene.send(rt.ItemAdded(rt.Item(told_now.item_id, "message", role="system"))),
+            cmd.CreateItem,
+        )
+        == []
+    )
+
+
+def test_an_urgent_update_is_told_at_once() -> None:
+    scene = Scene().connect()
+    scene.send(*user_turn("u1"), rt.ResponseCreated("r1"))
+    (now,) = sent(scene.send(ev.Update("disk", "The disk is full.", urgent=True)), cmd.CreateItem)
+    assert now.item["content"][0]["text"] == "The disk is full."
+
+
+def test_an_update_that_comes_while_the_sideband_is_away_is_told_when_it_is_back() -> None:
+    scene = Scene().connect()
+    scene.wait(10).send(ev.SidebandLost(1006, hung_up=False))
+    assert sent(scene.send(ev.Update("files:a", "a.py was changed.")), cmd.CreateItem) == []
+    back = scene.send(ev.SidebandUp())
+    assert [c.item["content"][0]["text"] for c in sent(back, cmd.CreateItem)] == [
+        "a.py was changed."
+    ]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,11 @@ async def test_how_it_ended_is_said_in_words(
     done = await call(bash_tool(Fake(finished), Workspaces(tmp_path)), command="x", timeout=5)
     assert done.text.startswith(words)
     assert done.kind == "log"
+    well = words.startswith("Succeeded")
+    assert (done.failed, done.exit_code) == (
+        "" if well else done.text.split("\n")[0],
+        finished.exit_code,
+    )
 
 
 async def test_time_is_what_was_asked_for_and_never_more_than_a_minute(tmp_path: Path) -> None:
@@ -142,7 +148,13 @@ async def test_pytest_in_the_sandbox_reports_its_progress() -> None:
         (world.workspace / REPORTED).touch()  # in a single line of dots nothing is, before the end
         heard: list[tuple[str, int | None]] = []
 
-        async def report(message: str, percentage: int | None = None) -> None:
+        async def report(
+            message: str,
+            percentage: int | None = None,
+            details: Mapping[str, object] | None = None,
+        ) -> None:
+            assert details
+            assert details["unit"] == "tests"
             heard.append((message, percentage))
             (world.workspace / REPORTED).touch()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import pytest
@@ -112,7 +113,13 @@ def test_any_expression_ends_in_a_short_answer_or_a_plain_refusal(expression: st
 async def test_waiting_reports_and_takes_as_long_as_asked() -> None:
     clock, told = ManualClock(NOON, auto=True), []
 
-    async def report(message: str, percentage: int | None = None) -> None:
+    async def report(
+        message: str,
+        percentage: int | None = None,
+        details: Mapping[str, object] | None = None,
+    ) -> None:
+        assert details
+        assert details["total"] == 3
         told.append((message, percentage))
 
     tools = Registry(builtins(clock))

@@ -24,19 +24,22 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vivavoce.app.begin import Begin, at_once
-from vivavoce.app.settings import BRAINS, Settings, plain
+from vivavoce.app.settings import BRAINS, EMBEDDED, Settings, plain
 from vivavoce.app.settings.parts import LIKENESS
 from vivavoce.brain.script import script as script_file
 from vivavoce.brain.script.brain import ScriptedBrain
 from vivavoce.errors import InvalidRequest, Unavailable, VivavoceError
 from vivavoce.language.en.answers import BACKCHANNEL
 from vivavoce.models import gguf, hub
+from vivavoce.models.manifest import MODELS
 from vivavoce.models.store import ModelProgress, ModelStore, OnProgress
 from vivavoce.models.terminal import Terminal
 from vivavoce.runtime.agents.agent import readers
 from vivavoce.runtime.calls.shaping import MODEL_LIMIT
+from vivavoce.runtime.ports import Voice
+from vivavoce.runtime.provider.known_models import capabilities_of, local_voices
 from vivavoce.server.gate.auth import is_loopback
-from vivavoce.wire.brain import Ask, Brain, Keeping, Tool
+from vivavoce.wire.brain import Ask, Brain, Budget, Keeping, Tool, Weighing
 
 if TYPE_CHECKING:
     from vivavoce.brain.chat.brain import ChatBrain
@@ -59,6 +62,19 @@ LIVE_SLOTS = 3
 """Conversations that a local brain remembers at once; others are put aside and fetched back."""
 UPLOADS = {"/v1/audio/transcriptions": 26 * 1024 * 1024}
 """Bytes of a body where they are sound: OpenAI's 25 MiB, and the form around them."""
+
+
+def voices_of(settings: Settings) -> tuple[Voice, ...]:
+    """The voices that are there: the mouth's, where the engine is the provider."""
+    if settings.provider_url != EMBEDDED:
+        return capabilities_of(settings.model).voices
+    if settings.mouth == "hibari":
+        return local_voices(("af_heart",), "An American woman, English, quick")
+    if settings.mouth == "piper-joe":
+        return local_voices((settings.mouth,), "An American man, English, plain")
+    (kokoro,) = (model for model in MODELS if model.name == "kokoro")
+    files = (Path(file.name) for file in kokoro.files)
+    return local_voices([file.stem for file in files if file.parent.name == "voices"])
 
 
 def refused_at_v1(fault: VivavoceError) -> Response:
@@ -283,12 +299,26 @@ class EmbeddedEngine:
         """What every session begins with: its prompt and its tools, as they are given to it, and
         who speaks. The hour at the end of the prompt will be another one."""
         self._voice = voice
-        offered = tuple(Tool(one["name"], one["description"], one["parameters"]) for one in tools)
-        self._expected = Ask(instructions=instructions, turns=(), tools=offered)
+        self._expected = Ask(instructions=instructions, turns=(), tools=_tools(tools))
+
+    def window(self) -> Budget | None:
+        """What the brain reads at once; None until it is loaded."""
+        from vivavoce.engine.api.control import reads
+
+        return None if self.brain is None else reads(self.brain, self._settings.context_tokens)
+
+    def weigh(self, prompt: str, tools: Sequence[Mapping[str, Any]]) -> int | None:
+        """How much of that instructions and tools take."""
+        brain: object = self.brain
+        return brain.fixed(prompt, _tools(tools)) if isinstance(brain, Weighing) else None
 
     def result_chars(self) -> int:
         """What the brain can read of one tool's result while somebody waits."""
         return MODEL_LIMIT if self.brain is None else self.brain.budget.result_chars
+
+
+def _tools(given: Sequence[Mapping[str, Any]]) -> tuple[Tool, ...]:
+    return tuple(Tool(one["name"], one["description"], one["parameters"]) for one in given)
 
 
 def client_keys(
@@ -308,7 +338,7 @@ def client_keys(
 
 def _options(settings: Settings) -> EngineOptions:
     from vivavoce.engine.api.control import EngineOptions
-    from vivavoce.engine.media.options import MediaOptions
+    from vivavoce.engine.media.options import IceServer, MediaOptions
     from vivavoce.engine.turn.manners import Manners
 
     low, _, high = settings.media_ports.partition("-")
@@ -316,17 +346,27 @@ def _options(settings: Settings) -> EngineOptions:
         port_min=int(low or 0),
         port_max=int(high or 0),
         nat_address=settings.media_address or None,
+        ice_servers=tuple(
+            IceServer(
+                (one["urls"],) if isinstance(one["urls"], str) else tuple(one["urls"]),
+                one.get("username"),
+                one.get("credential"),
+            )
+            for one in settings.ice_servers
+        ),
         # A browser on this machine may have no other way to us.
         loopback=is_loopback(settings.host),
     )
     return EngineOptions(
         max_sessions=settings.engine_sessions,
+        context_tokens=settings.context_tokens or None,
         responses_per_minute=settings.engine_responses_per_minute or None,
         backchannel=BACKCHANNEL if settings.backchannel else frozenset(),
         speculate=settings.speculation,
         manners=Manners() if settings.manners else None,
         noise_reduction=None if settings.noise_reduction == "off" else settings.noise_reduction,
         media=media,
+        kept_seconds=settings.grace_seconds,
     )
 
 
@@ -457,7 +497,12 @@ def chat_brain(settings: Settings) -> ChatBrain:
     """A brain elsewhere, by its URL."""
     from vivavoce.brain.chat.brain import ChatBrain
 
-    return ChatBrain(settings.brain, model=settings.brain_model, key=plain(settings.brain_key))
+    return ChatBrain(
+        settings.brain,
+        model=settings.brain_model,
+        key=plain(settings.brain_key),
+        context_tokens=settings.context_tokens,
+    )
 
 
 def scripted(settings: Settings) -> ScriptedBrain:

@@ -20,6 +20,7 @@ from vivavoce.app.settings import Settings
 from vivavoce.app.tools import Toolset
 from vivavoce.errors import VivavoceError
 from vivavoce.runtime.ports import Claimed
+from vivavoce.runtime.sessions.summaries import Summaries
 from vivavoce.server.services import Services
 
 log = logging.getLogger(__name__)
@@ -35,6 +36,7 @@ class Server(Services):
     settings: Settings
     toolset: Toolset
     intents: AgentIntents
+    summaries: Summaries
     engine: EmbeddedEngine | None = None
     listening: asyncio.Event = field(default_factory=asyncio.Event)
     """Set by the listener once it answers."""
@@ -68,6 +70,7 @@ async def running(here: Server) -> AsyncIterator[None]:
             group.create_task(here.library.sweep(here.settings.retention), name="retention"),
             group.create_task(_warm(here), name="warm up"),
             group.create_task(here.voice.admission.watch_budgets(), name="budgets"),
+            group.create_task(here.summaries.run(), name="summaries"),
         ]
         here.background.group = group
         if here.engine is not None:

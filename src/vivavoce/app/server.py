@@ -13,12 +13,13 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import cache, partial
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from vivavoce.app.agent import check_agent, open_agent
-from vivavoce.app.engine import UPLOADS, EmbeddedEngine, chat_brain, refused_at_v1
+from vivavoce.app.engine import UPLOADS, EmbeddedEngine, chat_brain, refused_at_v1, voices_of
 from vivavoce.app.intents import AgentIntents
 from vivavoce.app.lifecycle import Server, running
 from vivavoce.app.settings import EMBEDDED, Settings, plain, variable
@@ -41,10 +42,12 @@ from vivavoce.runtime.ports import Clock, Store
 from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.relay import Relay
 from vivavoce.runtime.sessions.library import Library
+from vivavoce.runtime.sessions.live import Traced
 from vivavoce.runtime.sessions.notifier import SessionNotifier
 from vivavoce.runtime.sessions.parts import Parts
 from vivavoce.runtime.sessions.profile import Defaults, Profile
 from vivavoce.runtime.sessions.registry import Registry
+from vivavoce.runtime.sessions.summaries import Summaries
 from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.runtime.tasks.service import Delegating, Tasks
 from vivavoce.server import api
@@ -56,7 +59,8 @@ from vivavoce.server.gate.tokens import AccessTokens, Logins
 from vivavoce.server.metrics import Metrics
 from vivavoce.server.services import Options, exchanged_there
 from vivavoce.store import open_store
-from vivavoce.wire.brain import Brain
+from vivavoce.wire.brain import Brain, Budget
+from vivavoce.wire.events import TurnTraced
 from vivavoce.wire.records.talk import new_id
 from vivavoce.wire.records.work import Role
 
@@ -108,7 +112,17 @@ def assemble(
     # Without a port of its own a process cannot be told from another after a restart.
     name = settings.instance or f"{socket.gethostname()}:{settings.port or new_id()}"
     instance, relay = Instance(store, name, alone=alone), Relay(store)
-    toolset = Toolset(settings, agent, clock, store, _brain_of(engine, settings), instance=name)
+    brain = _brain_of(engine, settings)
+    summaries = Summaries(store, journal, clock, registry, brain)
+    toolset = Toolset(
+        settings,
+        agent,
+        clock,
+        store,
+        brain,
+        why_no_brain=partial(_why_no_brain, engine, settings),
+        instance=name,
+    )
     tools, notifier = toolset.registry, SessionNotifier(registry)
     defaults = Defaults(
         model=settings.model,
@@ -118,6 +132,7 @@ def assemble(
         attach_delay=settings.sideband_delay,
         peer_text=settings.peer_text,
         inbox=settings.session_inbox,
+        recording=settings.recording,
         auto_approve=settings.auto_approve,
     )
     profile = Profile(source, defaults, provider.capabilities, tools)
@@ -145,6 +160,7 @@ def assemble(
         questions=questions,
         most=None if engine is None else engine.result_chars,
         room=shares.more,
+        changed=notifier.changed,
     )
     work = Tasks(
         store=store,
@@ -192,7 +208,8 @@ def assemble(
         registry=registry,
         profile=profile,
         clock=clock,
-        traced=metrics.turn_traced,
+        traced=heard_by(metrics.turn_traced, summaries.turn_over),
+        failed=metrics.fault_met,
         notifier=notifier,
         memory=WorkspaceMemory(store, toolset.place),
         instance=instance,
@@ -210,6 +227,7 @@ def assemble(
             port=settings.port,
             tool_timeout=settings.tool_timeout,
             ice_servers=settings.ice_servers,
+            ice_transport_policy=settings.ice_transport_policy,
         ),
         store=store,
         journal=journal,
@@ -222,6 +240,7 @@ def assemble(
         profile=profile,
         voice=voice,
         library=library,
+        summaries=summaries,
         data=UserData(
             store,
             clock,
@@ -260,6 +279,16 @@ def assemble(
     return server
 
 
+def heard_by(*hear: Traced) -> Traced:
+    """Each of them hears of every turn."""
+
+    def all_hear(event: TurnTraced) -> None:
+        for one in hear:
+            one(event)
+
+    return all_hear
+
+
 def shares_of(settings: Settings) -> Shares:
     """What one user may have."""
     return Shares(
@@ -281,6 +310,13 @@ def _brain_of(engine: EmbeddedEngine | None, settings: Settings) -> Callable[[],
     return lambda: engine.brain if engine is not None else None
 
 
+def _why_no_brain(engine: EmbeddedEngine | None, settings: Settings) -> str:
+    """Empty where there is one, or will be once it is loaded."""
+    if engine is None:
+        return "" if settings.brain_by_url else "no language model is set for the built-in agents"
+    return "the language model cannot be loaded" if engine.failed else ""
+
+
 def _provider(settings: Settings, clock: Clock, engine: EmbeddedEngine | None) -> OpenAIProvider:
     """The same code for every provider: the engine inside is only another address."""
     return OpenAIProvider(
@@ -289,7 +325,19 @@ def _provider(settings: Settings, clock: Clock, engine: EmbeddedEngine | None) -
         model=settings.model,
         clock=clock,
         embedded=engine is not None,
+        **_reads(settings, engine),
+        voices=voices_of(settings) if engine is not None else (),
     )
+
+
+def _reads(settings: Settings, engine: EmbeddedEngine | None) -> dict[str, Any]:
+    """How much the model reads: as its brain says, as the operator says, else by its name."""
+    if engine is not None:
+        return {"window": engine.window, "weigh": engine.weigh}
+    if not settings.context_tokens:
+        return {}
+    given = Budget(context_tokens=settings.context_tokens)
+    return {"window": lambda: given}
 
 
 def own_url(settings: Settings) -> str:

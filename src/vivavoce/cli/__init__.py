@@ -46,6 +46,7 @@ examples:
   vivavoce audit                                who did what; --verify: is all of it there?
   vivavoce grants list                          what was allowed for good, or for a session
   vivavoce mcp                                  its tools and tasks for an MCP host, over stdio
+  vivavoce replay vs_20260131_143022_a3f2       play a session again: would it go the same way?
   vivavoce models pull                          fetch the models before they are needed
   vivavoce token create grafana --days 30       a token of its own for whoever watches the server
 
@@ -197,6 +198,29 @@ def _parser() -> argparse.ArgumentParser:
     audit.add_argument("--last", type=int, default=100, help="so many lines (%(default)s)")
     audit.add_argument("--verify", action="store_true", help="check the chain of all lines instead")
     audit.add_argument("--data-dir", help="folder for everything that is written")
+
+    replay = commands.add_parser(
+        "replay",
+        help="play a recorded session again, and say where it goes differently now",
+        description=(
+            "Gives a new session what a stored one was told, step by step, with the same times: "
+            "no network, no tools, no sound. Prints the first thing that it wants done "
+            "differently now. Exit code 0: all is the same; 1: something differs; 2: it cannot "
+            "be played."
+        ),
+        epilog=(
+            "Recordings are kept for VIVAVOCE_RETENTION_RECORDINGS_HOURS (24), without sound and "
+            "with secrets redacted; VIVAVOCE_RECORDING=false turns them off. A case that was "
+            "saved in tests/session/recorded is played by `make test`. It has what was said in "
+            "it: look before you share it."
+        ),
+    )
+    replay.set_defaults(run=_replay)
+    replay.add_argument(
+        "session", metavar="SESSION", help="a session's id (vs_…), or a file that --save made"
+    )
+    replay.add_argument("--save", metavar="FILE", help="make a regression test case of it")
+    replay.add_argument("--data-dir", help="folder for everything that is written")
 
     doctor = commands.add_parser("doctor", help="what would `serve` find here, and what is amiss?")
     doctor.set_defaults(run=_doctor)
@@ -647,6 +671,60 @@ def _mcp(args: argparse.Namespace) -> int:
     return 0
 
 
+def _replay(args: argparse.Namespace) -> int:
+    from vivavoce.session.replay import Unplayable, runs
+
+    file = Path(args.session)
+    kept = _saved(file) if file.is_file() else _recorded(args)
+    try:
+        if args.save:
+            with Path(args.save).open("x", encoding="utf-8") as out:
+                json.dump(kept, out, ensure_ascii=False, indent=1)
+                out.write("\n")
+            print(f"saved {args.save}", file=sys.stderr)
+        steps = 0
+        for number, found in runs(kept["runs"]):
+            steps = number
+            if found is not None:
+                print("\n".join(found.told()))
+                return 1
+    except Unplayable as exc:
+        raise Complaint(f"{args.session}: {exc}") from None
+    except FileExistsError:
+        raise Complaint(f"{args.save} is there already") from None
+    print(f"{steps} steps, all the same")
+    return 0
+
+
+def _saved(file: Path) -> dict[str, Any]:
+    try:
+        kept: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        if all({"began", "steps"} <= run.keys() for run in kept["runs"]):
+            return kept
+    except (ValueError, KeyError, TypeError, AttributeError):
+        pass
+    raise Complaint(f"{file} is no file that `{PROG} replay --save` made")
+
+
+def _recorded(args: argparse.Namespace) -> dict[str, Any]:
+    session: str = args.session
+    parts = _with_store(_settings(args), lambda store: store.recording(session))
+    if parts is None:
+        raise Complaint(f"there is no session '{session}', and no file of that name")
+    found: list[dict[str, Any]] = []
+    for part in parts:
+        if "began" in part.data:
+            found.append({"began": part.data["began"], "steps": []})
+        if found:  # without its beginning nothing can be played: that has gone
+            found[-1]["steps"] += part.data["steps"]
+    if not found:
+        raise Complaint(
+            f"nothing is recorded of session '{session}': recordings are kept for "
+            "VIVAVOCE_RETENTION_RECORDINGS_HOURS (24), and VIVAVOCE_RECORDING may be off"
+        )
+    return {"session": session, "version": __version__, "runs": found}
+
+
 def _doctor(args: argparse.Namespace) -> int:
     from vivavoce.cli.doctor import examine
 
@@ -656,10 +734,10 @@ def _doctor(args: argparse.Namespace) -> int:
 def _agent_check(args: argparse.Namespace) -> int:
     """What `serve` would say of it, and no server."""
     from vivavoce.app.agent import check_agent, described, open_agent
+    from vivavoce.app.engine import voices_of
     from vivavoce.app.tools import known_tools
     from vivavoce.runtime.agents.agent import AgentError
     from vivavoce.runtime.clock import SystemClock
-    from vivavoce.runtime.provider.known_models import capabilities_of
 
     settings = _settings(args)
     given = Path(args.agent_checked)
@@ -668,7 +746,7 @@ def _agent_check(args: argparse.Namespace) -> int:
         named = given.absolute() if given.is_dir() else args.agent_checked
         source = open_agent(named, settings.agents_dir)
         agent, intents = source.current, source.intents
-        voices = [voice.id for voice in capabilities_of(settings.model).voices]
+        voices = [voice.id for voice in voices_of(settings)]
         tools = [tool.name for tool in registry.definitions()]
         check_agent(agent, intents, voices=voices, tools=registry)
     except AgentError as exc:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol
@@ -34,6 +34,7 @@ from vivavoce.wire.records.talk import (
     Entry,
     LogEvent,
     Origin,
+    Recording,
     SessionSummary,
     Snapshot,
     Status,
@@ -69,6 +70,7 @@ class Retention(Value):
     """How long things are kept, in seconds; None is for ever (seed 000 §7.2)."""
 
     snapshots: float | None = 24 * 3600
+    recordings: float | None = 24 * 3600
     log: float | None = 7 * 24 * 3600
     conversations: float | None = None
     audit: float | None = None
@@ -386,6 +388,11 @@ class Store(AgendaStore, Leases, Protocol):
 
     async def snapshot(self, session_id: str, *, user_id: str) -> Snapshot | None: ...
 
+    async def recording(self, session_id: str) -> list[Recording] | None:
+        """What a session went through, in its parts, for the operator: none where nothing is
+        recorded, and None where there is no such session."""
+        ...
+
     async def events(
         self,
         *,
@@ -439,10 +446,14 @@ class Capabilities(Value):
     """What differs between providers and models, as data."""
 
     context_tokens: int
+    """Of one answer: instructions, tools and the talk."""
     session_seconds: float
     voices: tuple[Voice, ...]
     pictures: bool = False
     """Can its model look at images?"""
+    history_tokens: int | None = None
+    """Of a talk that goes on in a new call: more than that it would have to read for long before
+    it can answer. None: as much as there is room for."""
 
 
 class Call(Value):
@@ -525,12 +536,35 @@ class ToolDefinition(Value):
         return {**self.function(), "parameters": dict(self.parameters)}
 
 
-Report = Callable[[str, int | None], Awaitable[None]]
-"""Progress: a message, and a percentage where one is known."""
+class Report(Protocol):
+    """Progress: a message, a percentage where one is known, and figures for who draws it."""
+
+    async def __call__(
+        self,
+        message: str,
+        percentage: int | None = None,
+        details: Mapping[str, object] | None = None,
+    ) -> None: ...
 
 
-async def no_report(message: str, percentage: int | None = None) -> None:
+async def no_report(
+    message: str, percentage: int | None = None, details: Mapping[str, object] | None = None
+) -> None:
     """For those who do not listen."""
+
+
+Level = Literal["info", "warning", "error"]
+
+
+class Display(Protocol):
+    """Words for the user's screen: neither spoken nor read by the model (seed 000 §3.1,
+    `display_message`)."""
+
+    async def __call__(self, message: str, level: Level = "info") -> None: ...
+
+
+async def no_display(message: str, level: Level = "info") -> None:
+    """For calls behind which there is no screen."""
 
 
 class Asking(Protocol):
@@ -565,6 +599,11 @@ class ToolOutput(Value):
     pictures: tuple[Picture, ...] = ()
     files_changed: tuple[str, ...] = ()
     """Relative to the workspace, for what it remembers."""
+    failed: str = ""
+    """Why it is no success, though there is something to read: "Failed (exit code 1)."."""
+    exit_code: int | None = None
+    frame: tuple[int, int] = (0, 0)
+    """Lines before and after its entries, where it is a list: they are not counted as such."""
 
 
 class ToolContext(Value):
@@ -576,6 +615,7 @@ class ToolContext(Value):
     call_id: str = ""
     origin: Origin = "model"
     report: Report = field(default=no_report)
+    display: Display = field(default=no_display)
     ask: Asking = field(default=nobody)
     task_id: str | None = None
     """The task on whose behalf it is called, if any."""
@@ -586,7 +626,8 @@ class Toolbox(Protocol):
     """The tools there are. Built-ins, plug-ins, MCP and intents all come through here."""
 
     def definitions(self, names: Sequence[str] | None = None) -> list[ToolDefinition]:
-        """All, or the named ones in the registry's order; an unknown one: `ToolNotFound`."""
+        """Those that can do something now: all, or the named ones, in the registry's order; an
+        unknown one: `ToolNotFound`."""
         ...
 
     def definition(self, name: str) -> ToolDefinition:

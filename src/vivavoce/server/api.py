@@ -34,6 +34,25 @@ _ABOUT = """Talk to your tools: voice sessions, tools and events of a Vivavoce s
 3. `POST /sdp` with the key: the answer. The conversation can begin.
 4. `GET /events`: every step, live and resumable.
 """
+_TAGS = {
+    "Health": "How the server is: for probes, for monitoring, and for who operates it.",
+    "Session": "Voice sessions: opened, listed, read, gone on with and ended.",
+    "WebRTC": "How a client gets its call: the offer, its sound by WebSocket, the ICE servers.",
+    "Tools": "What the model may call, and calls of your own by the same way.",
+    "Tasks": "Delegated work, questions of tools, and requests for a yes.",
+    "Events": "Every step, as Server-Sent Events.",
+    "Config": "What the server runs with, its voices, and changes to a running session.",
+    "Conversations: voice": "The Conversations API: talking.",
+    "Conversations": "The Conversations API: conversations, their messages, and writing.",
+    "Conversations: plans and people": "The Conversations API: goals, tasks, intents, and the "
+    "user's profile, preferences, usage and data.",
+}
+_VOICED = (
+    *("CreateSessionRequest", "ResumeSessionRequest"),
+    *("UpdateSessionConfigRequest", "PreferencesChange"),
+)
+"""What takes a voice; the first has a default."""
+_OF_A_SESSION = frozenset({"/session", "/session/reconnect", "/session/pending_updates"})
 _TOKENS = {
     "token": ("serverToken", "The token of this server"),
     "jwt": ("userToken", "A JWT of the user's"),
@@ -89,11 +108,13 @@ def build(here: Services, lifespan: Lifespan[FastAPI], *, mode: AuthMode) -> Doo
         license_info={"name": "MIT", "identifier": "MIT"},
         servers=[{"url": "/", "description": "This server"}],
         lifespan=lifespan,
+        openapi_tags=[{"name": name, "description": words} for name, words in _TAGS.items()],
     )
     app.state.services = here
     app.include_router(status.router)
     problems.install(app)
     _describe_keys(app, mode)
+    _describe_this(app, here)
     return Doors(app, here)
 
 
@@ -148,6 +169,35 @@ def _describe_keys(app: FastAPI, mode: AuthMode) -> None:
                 for operation in schema["paths"][path].values():
                     operation["security"] = []
         schema.setdefault("components", {})["securitySchemes"] = schemes
+        return schema
+
+    app.openapi = openapi  # type: ignore[method-assign] # FastAPI's own way to adapt it
+
+
+def _describe_this(app: FastAPI, here: Services) -> None:
+    """What only this server knows: its voices. And that a session has to be named, which it can be
+    in two ways: OpenAPI has no words for one of two."""
+    generate = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        schema = generate()
+        voices = [voice.id for voice in here.profile.capabilities.voices]
+        for name in _VOICED:
+            field = schema["components"]["schemas"].get(name, {}).get("properties", {}).get("voice")
+            if field is None:
+                continue
+            (text,) = (one for one in field.get("anyOf", [field]) if one.get("type") == "string")
+            text["enum"] = voices
+            if name == _VOICED[0] and here.profile.agent.voice in voices:
+                field["default"] = here.profile.agent.voice
+        for path in _OF_A_SESSION & schema["paths"].keys():
+            told = schema["paths"][path]["get"]["parameters"]
+            told[:] = [one for one in told if one["name"] != "x-session-id"]
+            for one in told:
+                if one["name"] == "session_id":
+                    one["required"] = True
+                    one["description"] = "The session; the header `X-Session-ID` does as well"
+                    one["schema"] = {"type": "string", "maxLength": 64, "title": "Session Id"}
         return schema
 
     app.openapi = openapi  # type: ignore[method-assign] # FastAPI's own way to adapt it

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any, Protocol, cast
+from typing import Annotated, Any, Literal, Protocol, TypeVar, cast
 
 from fastapi import Depends, Header, Path, Query, Request
 from fastapi.routing import APIRoute
@@ -42,6 +42,7 @@ from vivavoce.wire.records.work import Role
 log = logging.getLogger(__name__)
 
 MAX_BACKGROUND = 200
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -49,15 +50,18 @@ class Background:
     """Work that outlives its request, under one parent, bounded in number and in time."""
 
     group: asyncio.TaskGroup | None = None
-    tasks: set[asyncio.Task[object]] = field(default_factory=set)
+    tasks: set[asyncio.Task[Any]] = field(default_factory=set)
 
-    def start(self, work: Coroutine[Any, Any, object]) -> None:
+    def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Future[T]:
+        """What comes of it, for who waits; nobody has to."""
         if self.group is None or len(self.tasks) >= MAX_BACKGROUND:
             work.close()
             raise Unavailable("Too much is under way. Please try again in a moment.")
-        task = self.group.create_task(_guarded(work))
+        told: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        task = self.group.create_task(_guarded(work, told))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
+        return told
 
     async def stop(self, patience: float) -> None:
         """No more of it; what is under way gets a moment, then is cancelled, and says so."""
@@ -70,13 +74,21 @@ class Background:
             await asyncio.wait(self.tasks, timeout=patience)
 
 
-async def _guarded(work: Coroutine[Any, Any, object]) -> object:
-    """What fails here failed for its request, which was told; the group lives on."""
+async def _guarded(work: Coroutine[Any, Any, T], told: asyncio.Future[T]) -> None:
+    """What fails here failed for its request, which is told; the group lives on."""
     try:
-        return await work
-    except Exception:
+        result = await work
+    except Exception as fault:
         log.exception("Work in the background failed")
-        return None
+        if not told.done():
+            told.set_exception(fault)
+            told.exception()  # marks it as seen: often nobody waits
+    except asyncio.CancelledError:
+        told.cancel()
+        raise
+    else:
+        if not told.done():
+            told.set_result(result)
 
 
 class Embedded(Protocol):
@@ -134,6 +146,7 @@ class Options:
     port: int
     tool_timeout: float
     ice_servers: tuple[Mapping[str, Any], ...] = ()
+    ice_transport_policy: Literal["all", "relay"] = "all"
 
 
 @dataclass(slots=True, kw_only=True)

@@ -13,8 +13,20 @@ from vivavoce.session import turns
 from vivavoce.session.effects import Effect, Record, Send, StartTimer, Tell
 from vivavoce.session.state import Phase, Signal, State
 from vivavoce.wire.clean import clean_text
-from vivavoce.wire.events import ErrorOccurred, SessionStatus, TurnTraced, VoiceEvent
-from vivavoce.wire.realtime.client import CancelResponse, ClientEvent, CreateItem
+from vivavoce.wire.events import (
+    ConnectionStatus,
+    ErrorOccurred,
+    SessionStatus,
+    TurnTraced,
+    VoiceEvent,
+)
+from vivavoce.wire.realtime.client import (
+    CancelResponse,
+    ClientEvent,
+    CreateItem,
+    DeleteItem,
+    ListItems,
+)
 from vivavoce.wire.records.talk import Entry, Kind, Modality, Status, entry_id
 
 IDLE = "idle"
@@ -42,17 +54,26 @@ class Draft:
             Tell(event(session_id=self.state.identity.session_id, timestamp=self.now, **fields))
         )
 
-    def send(self, command: ClientEvent, *, urgent: bool = False) -> None:
+    def send(self, command: ClientEvent | ListItems, *, urgent: bool = False) -> None:
         """Nothing is sent while the sideband is down: what matters is sent again when it is up."""
         if self.state.sideband.up:
             self.do(Send(command, urgent=urgent))
 
-    def add_item(self, item: Mapping[str, Any]) -> None:
-        """Put an item of ours into the conversation, and go on until it is there."""
-        command = CreateItem(item, self.state.next_id())
+    def add_item(self, item: Mapping[str, Any], *, previous: str | None = None) -> None:
+        """Put an item of ours into the conversation, and go on until it is there: at its end, or
+        behind another."""
+        command = CreateItem(item, self.state.next_id(), previous)
+        self.state.talk.held.joined(item)
         sideband = self.state.sideband
         sideband.unconfirmed[command.item_id] = command
         sideband.guard.ours.add(command.item_id)
+        self.send(command)
+
+    def delete_item(self, item_id: str) -> None:
+        """Take an item out, and go on until it is gone."""
+        command = DeleteItem(item_id, self.state.next_id())
+        self.state.sideband.leaving[item_id] = command
+        self.state.talk.held.left(item_id)
         self.send(command)
 
     def record(
@@ -102,6 +123,20 @@ class Draft:
                 session_age_ms=state.clock.age_ms(self.now),
                 estimated_tokens=state.clock.context_tokens,
             )
+
+    def connection(self, webrtc: str, channel: str, reason: str | None = None) -> None:
+        """How the client is connected, told when that changes."""
+        sideband, known = self.state.sideband, (webrtc, channel, reason)
+        if sideband.told != known:
+            sideband.told = known
+            self.tell(
+                ConnectionStatus, webrtc_state=webrtc, data_channel_state=channel, reason=reason
+            )
+
+    def there(self) -> None:
+        """Sound went through: so the client is connected, where the provider does not tell."""
+        if self.state.sideband.peer is None:
+            self.connection("connected", "open")
 
     def active(self) -> None:
         """Somebody is there: the idle clock begins anew."""

@@ -6,8 +6,9 @@ speech never waits for the store.
 
 from __future__ import annotations
 
+from vivavoce.errors import Level, Recovery
 from vivavoce.wire.events import VoiceEvent
-from vivavoce.wire.realtime.client import ClientEvent
+from vivavoce.wire.realtime.client import ClientEvent, ListItems
 from vivavoce.wire.realtime.facts import Usage
 from vivavoce.wire.records.talk import Entry, Status
 from vivavoce.wire.records.work import Reach
@@ -18,7 +19,7 @@ class Send(Value):
     """A frame for the provider. While the sideband is down it is lost, and the machine
     sends again what matters once it is up."""
 
-    command: ClientEvent
+    command: ClientEvent | ListItems
     urgent: bool = False
 
 
@@ -40,6 +41,14 @@ class Account(Value):
 
     usage: Usage
     of: str = ""
+
+
+class Failed(Value):
+    """Something went wrong: for the log and the figures. `NEXT_PROVIDER` is for whoever has one."""
+
+    code: str
+    recovery: Recovery
+    level: Level
 
 
 class RunTool(Value):
@@ -113,6 +122,7 @@ Effect = (
     | Record
     | Tell
     | Account
+    | Failed
     | RunTool
     | CancelCalls
     | Resolve

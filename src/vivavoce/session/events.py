@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from vivavoce.language.en.gist import Gist
 from vivavoce.wire.hints import Briefing
 from vivavoce.wire.realtime.facts import ProviderEvent
 from vivavoce.wire.records.talk import Entry, Status
@@ -27,7 +28,11 @@ class CallPlaced(Value):
     instructions: str | None = None
     history: tuple[Mapping[str, Any], ...] = ()
     history_tokens: int = 0
+    gist: Gist = Gist()
+    """Of what was said before the history."""
     greeting: str | None = None
+    say: str | None = None
+    """These very words, in place of a greeting."""
     reason: str = "start"
     briefing: Briefing | None = None
     """What is known of the user now."""
@@ -48,8 +53,16 @@ class CallSurvived(Record):
     known_calls: tuple[str, ...] = ()
     seeded: tuple[str, ...] = ()
     """Items of ours from the beginning of the call."""
+    items: tuple[Mapping[str, Any], ...] = ()
+    """What the call has, as far as it can be known: its history, and what was said since."""
+    gist: Gist = Gist()
+    """Of what was said before."""
     age: float = 0.0
     """Seconds since the call was placed."""
+    sounding: tuple[Entry, ...] = ()
+    """Answers that were being heard: what is stored of them was heard by then."""
+    over: bool = False
+    """The call went down with us."""
 
 
 class Flush(Value):
@@ -85,6 +98,7 @@ class ToolFinished(Value):
     output: str
     pictures: tuple[str, ...] = ()
     """As data URLs, for a model that can look at them."""
+    files_changed: tuple[str, ...] = ()
 
 
 class TaskStarted(Value):
@@ -116,6 +130,15 @@ class NewsOver(Value):
     """Nobody wants to hear it any more; what is being said of it goes on."""
 
     key: str
+
+
+class Update(Value):
+    """Something that the model should know, and nobody need say (seed 000 §5.3): `urgent` at
+    once, anything else at the next pause, where the latest of a `key` counts."""
+
+    key: str
+    words: str
+    urgent: bool = False
 
 
 class ApprovalAsked(Value):
@@ -163,7 +186,7 @@ class Inform(Value):
 
 
 class End(Value):
-    """`reason`: completed, timeout, error, user_ended, budget."""
+    """`reason`: see `wire.events.SessionEnded`."""
 
     reason: str = "user_ended"
     status: Status = Status.COMPLETED
@@ -183,6 +206,7 @@ OwnEvent = (
     | TaskFinished
     | News
     | NewsOver
+    | Update
     | ApprovalAsked
     | ApprovalSettled
     | TimerFired

@@ -13,21 +13,29 @@ from __future__ import annotations
 import re
 
 from vivavoce.language.en.answers import consent, reach, stops
+from vivavoce.session import faults
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import CancelCalls, Resolve, StartTimer, Told
-from vivavoce.session.events import ApprovalAsked, ApprovalSettled, News, NewsOver
+from vivavoce.session.events import (
+    ApprovalAsked,
+    ApprovalSettled,
+    News,
+    NewsOver,
+    Update,
+)
 from vivavoce.session.state import Asked, Phase
+from vivavoce.session.talk import INTERIM
 from vivavoce.wire.realtime.client import message_item
 
-INTERIM = "interim"
-"""The timer after which a tool that still runs gets a word."""
+_MOST_UPDATES = 20
 _INTO_IT = 800.0
 """Milliseconds of a request: who says yes earlier cannot have heard what it is about."""
 
 
 def arrived(event: News, draft: Draft) -> None:
     state = draft.state
-    state.work.tasks.discard(event.settles or "")
+    if event.settles in state.work.tasks:
+        state.work.over(event.settles)
     if event.key in state.work.news:
         return
     item_id = state.item_id(event.key)
@@ -45,6 +53,31 @@ def over(event: NewsOver, draft: Draft) -> None:
     """It is not said word for word any more, unless that has begun."""
     if draft.state.work.word_for_word.pop(event.key, None) is not None:
         draft.state.talk.responses.unsay(event.key)
+
+
+def updated(event: Update, draft: Draft) -> None:
+    """No sign of life: nobody is there because of it."""
+    work = draft.state.work
+    work.updates.pop(event.key, None)
+    if event.urgent:
+        _inform(event.words, draft)
+    else:
+        work.updates[event.key] = event.words
+        for oldest in list(work.updates)[:-_MOST_UPDATES]:
+            del work.updates[oldest]
+
+
+def pause(draft: Draft) -> None:
+    """What waited for it is told to the model, all at once."""
+    updates = draft.state.work.updates
+    if updates and draft.state.at_rest:
+        _inform("\n".join(updates.values()), draft)
+        updates.clear()
+
+
+def _inform(words: str, draft: Draft) -> None:
+    item_id = draft.state.item_id(f"update:{draft.state.next_id()}")
+    draft.add_item(message_item(item_id, "system", words))
 
 
 def approval_asked(event: ApprovalAsked, draft: Draft) -> None:
@@ -131,10 +164,8 @@ def _alike(words: str, wanted: str) -> bool:
 
 
 def response_over(response_id: str, status: str, draft: Draft) -> None:
-    """News whose response came to nothing is told again; a written answer has told it.
-
-    One that fails is tried once more: a provider that always fails must not be asked for ever.
-    """
+    """News whose response came to nothing is told again; a written answer has told it. One that
+    fails is asked again with what else it was to answer (`faults`)."""
     state = draft.state
     if status == "completed":
         _heard(response_id, 0.0, draft)
@@ -147,9 +178,7 @@ def response_over(response_id: str, status: str, draft: Draft) -> None:
     for key in state.work.telling.pop(response_id, ()):
         if status == "completed":
             _told(key, draft)
-        elif status == "cancelled" or key not in state.work.retold:
-            if status != "cancelled":
-                state.work.retold.add(key)
+        elif status != "failed":
             if key in state.work.word_for_word:
                 state.talk.responses.say(state.work.word_for_word[key], key=key)
             else:
@@ -205,6 +234,8 @@ def tool_began(name: str, draft: Draft) -> None:
     state.work.slow_tool = name
     if state.policy.interim_after is not None:
         draft.do(StartTimer(INTERIM, state.policy.interim_after))
+    if state.policy.overdue_after is not None and name not in state.policy.unhurried:
+        draft.do(StartTimer(faults.OVERDUE, state.policy.overdue_after))
 
 
 def interim(draft: Draft) -> None:
@@ -216,4 +247,4 @@ def interim(draft: Draft) -> None:
             return
         words = state.policy.interim.get(state.work.slow_tool, state.policy.interim_words)
         state.talk.quiet_turn = False
-        state.talk.responses.say(words)
+        state.talk.responses.say(words, key=INTERIM)

@@ -7,11 +7,14 @@ of a call is ours, and nobody else's.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
-from vivavoce.session import calling, hearing, news, saying, timing
+from vivavoce.errors import Recovery, is_known, row_of
+from vivavoce.language.en.telling import cut_off, summed_up
+from vivavoce.session import calling, faults, hearing, news, saying, timing
 from vivavoce.session.draft import Draft
-from vivavoce.session.effects import Attach, Close, HangUp
+from vivavoce.session.effects import Attach, Close, Failed, HangUp, StopTimer
 from vivavoce.session.events import (
     CallPlaced,
     CallSurvived,
@@ -22,9 +25,10 @@ from vivavoce.session.events import (
 )
 from vivavoce.session.policy import Setup
 from vivavoce.session.state import Phase, Signal
+from vivavoce.session.talk import Wish
+from vivavoce.session.window import Held
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.events import (
-    ConnectionStatus,
     ContextUpdated,
     RateLimitWarning,
     SessionEnded,
@@ -33,13 +37,19 @@ from vivavoce.wire.events import (
 )
 from vivavoce.wire.hints import Briefing, briefed
 from vivavoce.wire.realtime.client import (
+    ListItems,
     UpdateSession,
     message_item,
     output_item,
 )
-from vivavoce.wire.realtime.facts import Configured, Fault, RateLimits
+from vivavoce.wire.realtime.facts import Configured, Fault, Peer, RateLimits
 from vivavoce.wire.records.talk import Status
 
+USER_ENDED = "user_ended"
+MOST_SAID = 400
+"""Characters of what was missed that are said again; more is summed up."""
+_MOST_SHOWN = 4_000
+_SHOWN = {"lost": "disconnected"}  # as a browser calls it
 ALREADY_ACTIVE = "conversation_already_has_active_response"
 _RATE_WARNING = 0.1  # of the limit is left
 IF_UNANSWERED = (
@@ -61,6 +71,7 @@ def call_placed(event: CallPlaced, draft: Draft) -> None:
     state = draft.state
     if state.sideband.call_id:
         draft.do(HangUp(state.sideband.call_id))
+        event = _catching_up(event, draft)
     state.new_call(event.call_id)
     if event.instructions is not None:
         # The time of day is part of them, and it has moved on.
@@ -70,8 +81,24 @@ def call_placed(event: CallPlaced, draft: Draft) -> None:
     state.sideband.placed = event
     draft.active()
     draft.signal(Signal.CALL_PLACED)
-    draft.tell(ConnectionStatus, webrtc_state="connecting", data_channel_state="connecting")
+    draft.connection("connecting", "connecting")
     draft.do(Attach(event.call_id))
+
+
+def _catching_up(event: CallPlaced, draft: Draft) -> CallPlaced:
+    """The user is back: what was said while nobody heard it is said now where it is short, else
+    summed up; so is what came of the tools meanwhile."""
+    talk = draft.state.talk
+    rest, known = talk.speech.missed(), draft.state.sideband.peer
+    if rest and len(rest) <= MOST_SAID:
+        talk.responses.wished = None
+        # Who was never there was not cut off: they hear it for the first time.
+        never = known is not None and known.state in ("connecting", "failed")
+        return replace(event, greeting=None, say=rest if never else cut_off(rest))
+    told = [event.greeting, summed_up(rest[:_MOST_SHOWN]) if rest else None]
+    if talk.responses.wished is not None:
+        told.append(calling.AND_NEWS)
+    return replace(event, greeting=" ".join(words for words in told if words) or None)
 
 
 def call_survived(event: CallSurvived, draft: Draft) -> None:
@@ -99,6 +126,13 @@ def call_survived(event: CallSurvived, draft: Draft) -> None:
     for item_id, words in event.typed:  # just so
         state.sideband.unsure.add(item_id)
         draft.add_item(message_item(item_id, "user", words))
+    state.talk.held.gist = event.gist
+    for item in event.items:
+        state.talk.held.joined(item)
+    for entry in event.sounding:
+        saying.recall(entry, draft, over=event.over)
+    if event.over:  # our own engine's calls go down with us, and with them what they said
+        saying.flush(draft)
     timing.start(draft, event.age)
     draft.signal(Signal.CALL_PLACED)
     draft.signal(Signal.SIDEBAND_LOST)
@@ -113,10 +147,14 @@ def up(draft: Draft) -> None:
     _order(draft)
     waiting = tuple(sideband.unconfirmed.values())
     if sideband.fresh:
+        news, state.talk.held = state.talk.held, Held(placed.gist)
         for item in placed.history:
             draft.add_item(item)
+        state.talk.held.follow(news)
     for command in waiting:  # news of today comes after the history
         draft.send(command)
+    for leaving in tuple(sideband.leaving.values()):
+        draft.send(leaving)
     if sideband.fresh:
         sideband.fresh = False
         draft.tell(
@@ -125,12 +163,30 @@ def up(draft: Draft) -> None:
             items=len(placed.history),
             estimated_tokens=placed.history_tokens,
         )
-        if placed.greeting:
+        if placed.say:
+            state.talk.responses.say(placed.say)
+        elif placed.greeting:
             state.talk.responses.wish(instructions=placed.greeting)
         timing.start(draft)
-    elif state.phase is Phase.RECONNECTING:
-        draft.tell(ConnectionStatus, webrtc_state="connected", data_channel_state="open")
+    elif not sideband.gone:
+        if sideband.attempts:
+            faults.notify("info", "The connection is back.", draft)
         draft.signal(Signal.SIDEBAND_BACK)
+
+
+def peer(event: Peer, draft: Draft) -> None:
+    """How the client is connected: ICE and DTLS, and not our own sideband."""
+    sideband = draft.state.sideband
+    if sideband.behind and sideband.up:  # only our own engine can be asked
+        sideband.behind = False
+        draft.send(ListItems(hearing.first_unsure(draft.state.talk), draft.state.next_id()))
+    vanished = event.state == "lost" and not sideband.gone
+    sideband.peer = event
+    shown = _SHOWN.get(event.state, event.state)
+    draft.connection(shown, event.data_channel, event.reason)
+    if vanished:
+        draft.cut_turns()
+        draft.signal(Signal.CLIENT_LOST)
 
 
 def lost(event: SidebandLost, draft: Draft) -> None:
@@ -139,9 +195,12 @@ def lost(event: SidebandLost, draft: Draft) -> None:
     state = draft.state
     if not state.sideband.up:
         return
-    state.sideband.up = False
+    state.sideband.up, state.sideband.behind = False, True
     if event.hung_up:
-        draft.end("user_ended", Status.COMPLETED)
+        peer = state.sideband.peer
+        reason = peer.reason if peer is not None and peer.reason else USER_ENDED
+        status = Status.COMPLETED if reason == USER_ENDED else Status.ERROR
+        draft.end(clean_line(reason, 64), status)
         return
     state.talk.responses.sideband_lost()
     news.sideband_lost(draft)
@@ -153,7 +212,6 @@ def lost(event: SidebandLost, draft: Draft) -> None:
         draft.end("error", Status.ERROR)
         return
     draft.signal(Signal.SIDEBAND_LOST)
-    draft.tell(ConnectionStatus, webrtc_state="disconnected", data_channel_state="closed")
     held = (draft.now - (state.sideband.up_since or draft.now)).total_seconds()
     if held >= state.policy.attach_delay:
         state.sideband.attempts = 0
@@ -166,15 +224,20 @@ def attach_failed(draft: Draft) -> None:
     """Five tries, three seconds apart, then the session is over."""
     state = draft.state
     state.sideband.attempts += 1
+    row = row_of("connection_failed")
+    if state.sideband.attempts == 1:
+        draft.do(Failed("connection_failed", row.recovery, row.level))
+        faults.notify(row.level, row.message, draft)
     if state.sideband.attempts < state.policy.attach_tries:
         draft.do(Attach(state.sideband.call_id or "", state.policy.attach_delay))
         return
-    draft.tell(ConnectionStatus, webrtc_state="failed", data_channel_state="closed")
     draft.complain(
         "openai_error",
         "The connection to the provider was lost and did not come back.",
         recoverable=False,
     )
+    draft.do(Failed("connection_failed", Recovery.NEXT_PROVIDER, "error"))
+    faults.notify("error", row.last, draft, row.action)
     draft.end("error", Status.ERROR)
 
 
@@ -205,7 +268,6 @@ def configured(event: Configured, draft: Draft) -> None:
         state.sideband.announced = True
         draft.tell(SessionStarted, voice=state.setup.voice, tools_count=state.setup.tools_count)
     if state.phase is Phase.INITIALIZING:
-        draft.tell(ConnectionStatus, webrtc_state="connected", data_channel_state="open")
         draft.signal(Signal.CONFIGURED)
 
 
@@ -239,8 +301,12 @@ def fault(event: Fault, draft: Draft) -> None:
     if _about_an_item(event.event_id, draft):
         return
     active = event.code == ALREADY_ACTIVE
-    if state.talk.responses.refused(event.event_id, try_again=active) and active:
-        return  # it waits its turn
+    code, words = clean_line(event.code, 64), clean_line(event.message or event.code, 500)
+    wish = state.talk.responses.refused(event.event_id, busy=active)
+    if wish is not None:
+        if not active:  # else it waits its turn
+            faults.answer_failed(code, wish, draft, words)
+        return
     if active and state.talk.responses.mistaken(event.event_id):
         news.another_began(state.talk.responses.active or "", draft)
         return
@@ -248,13 +314,28 @@ def fault(event: Fault, draft: Draft) -> None:
         # It goes back to what it did take, or every later order would carry the same flaw.
         state.setup = state.sideband.confirmed
     if event.code == "session_expired":
+        row = row_of(code)
+        draft.do(Failed(code, row.recovery, row.level))
+        faults.notify(row.level, row.message, draft, row.action)
         timing.expire(draft, "cap")
         return
-    draft.complain(clean_line(event.code, 64), clean_line(event.message or event.code, 500))
+    if event.event_id is None and state.talk.responses.turn_pending and is_known(code):
+        # There is no response that could fail, so the user's turn has.
+        state.talk.responses.turn_pending = False
+        draft.do(StopTimer("turn"))
+        faults.answer_failed(code, Wish(), draft, words)
+        return
+    faults.met(code, words, draft)
 
 
 def _about_an_item(event_id: str | None, draft: Draft) -> bool:
     state = draft.state
+    for item_id, leaving in list(state.sideband.leaving.items()):
+        if leaving.event_id == event_id:
+            del state.sideband.leaving[item_id]  # it was gone already
+            return True
+    if event_id in state.sideband.taken_out:
+        return True
     if event_id in state.sideband.sought:
         # It was deleted meanwhile: nothing to make up for.
         state.sideband.followers.pop(state.sideband.sought.pop(event_id), None)

@@ -6,7 +6,7 @@ through a `Draft`; `machine` routes events to them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -15,12 +15,15 @@ from typing import Any
 
 import orjson
 
-from vivavoce.session.events import CallPlaced
+from vivavoce.session.events import CallPlaced, ToolFinished
 from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.session.talk import Talk
-from vivavoce.wire.realtime.client import CreateItem
+from vivavoce.wire.realtime.client import CreateItem, DeleteItem
+from vivavoce.wire.realtime.facts import Peer
 
 MAX_STRIKES = 3
+MOST_FINISHED = 20
+MOST_FILES = 100  # of those that a session changed, as many are remembered
 _LOCKED = ("instructions", "tools", "tool_choice", "output_modalities", "max_output_tokens")
 _LOCKED_AUDIO = (("input", "turn_detection"), ("input", "transcription"), ("output", "voice"))
 
@@ -55,6 +58,7 @@ class Signal(StrEnum):
     CALLS_OPEN = "done, tools run"
     TASKS_OPEN = "done, tasks run"
     SIDEBAND_LOST = "sideband lost"
+    CLIENT_LOST = "client lost"
     SIDEBAND_BACK = "sideband back"
     ENDED = "ended"
 
@@ -171,7 +175,17 @@ class Sideband:
     followers: dict[str, str] = field(default_factory=dict)  # that item → the one after it
     unsure: set[str] = field(default_factory=set)  # items that the model may have already
     unconfirmed: dict[str, CreateItem] = field(default_factory=dict)
+    leaving: dict[str, DeleteItem] = field(default_factory=dict)  # items that we take out
+    taken_out: set[str] = field(default_factory=set)  # our frames: whose items may be gone already
     placed: CallPlaced = _NOT_PLACED  # with what the call is to be told first
+    peer: Peer | None = None  # how the client is connected, where the provider tells
+    behind: bool = False  # it was away, and may have missed something
+    told: tuple[str, str, str | None] | None = None  # what watchers know of that
+
+    @property
+    def gone(self) -> bool:
+        """The client has vanished, and may come back on another call."""
+        return self.peer is not None and self.peer.state == "lost"
 
 
 @dataclass(slots=True)
@@ -185,9 +199,26 @@ class Work:
     news: dict[str, str] = field(default_factory=dict)  # key → our item
     word_for_word: dict[str, str] = field(default_factory=dict)  # key → what is said of it
     telling: dict[str, tuple[str, ...]] = field(default_factory=dict)  # response → keys
-    retold: set[str] = field(default_factory=set)  # news whose answer failed once
+    held: dict[str, ToolFinished] = field(default_factory=dict)  # results that wait for words
     approvals: dict[str, Asked] = field(default_factory=dict)
+    finished: list[str] = field(default_factory=list)  # calls and tasks that are over
     slow_tool: str = ""
+    updates: dict[str, str] = field(default_factory=dict)  # key → what waits for a pause
+    owned_up: bool = False  # the user was told that a tool runs for long
+    files_changed: dict[str, None] = field(default_factory=dict)  # the newest last
+
+    def over(self, name: str) -> None:
+        """A call or a task has come to its end."""
+        self.tasks.discard(name)
+        self.open_calls.discard(name)
+        self.finished = [*self.finished[-MOST_FINISHED + 1 :], name]
+
+    def changed(self, files: Iterable[str]) -> None:
+        for name in files:
+            self.files_changed.pop(name, None)
+            self.files_changed[name] = None
+        for name in list(self.files_changed)[:-MOST_FILES]:
+            del self.files_changed[name]
 
     def another_call(self) -> Work:
         """The new call knows nothing of the calls that run: they are tasks for it. What was put
@@ -196,7 +227,11 @@ class Work:
             names=self.names,
             ran=self.ran,
             tasks=self.tasks | self.open_calls,
+            finished=self.finished,
             slow_tool=self.slow_tool,
+            held=self.held,
+            updates=self.updates,
+            files_changed=self.files_changed,
         )
 
 
@@ -234,6 +269,22 @@ class State:
     def asking_who_is_there(self) -> bool:
         """The idle question was put, and nobody stirred since."""
         return self.clock.warned and self.policy.idle_question is not None
+
+    @property
+    def at_rest(self) -> bool:
+        """A pause: nobody speaks, and nothing is answered, run, wished or on its way."""
+        responses = self.talk.responses
+        return (
+            self.phase in (Phase.READY, Phase.WAITING_TASK)
+            and self.sideband.up
+            and not self.sideband.fresh
+            and not self.sideband.unconfirmed
+            and not responses.busy
+            and not responses.wished
+            and not responses.saying
+            and self.talk.speech.sounding is None
+            and not self.work.open_calls
+        )
 
     @property
     def voice_locked(self) -> bool:

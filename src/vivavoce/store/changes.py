@@ -88,7 +88,10 @@ def plan(changes: Sequence[Change]) -> Plan:
                 if goal or task:  # None as a link leaves what is there
                     ends = {"of": row["id"], "owner": row["user_id"], "goal": goal, "task": task}
                     writes.append(Write(talk.Conversation, How.LINK, ends))
-            case talk.PutSession(session, new, held_to):
+            case talk.PutSession(session, _, only) if only:
+                part = {"row": row_of(session), "only": only}
+                writes.append(Write(talk.VoiceSession, How.FIELDS, part))
+            case talk.PutSession(session, new, _, held_to):
                 write(session, How.NEW if new else How.WHOLE)
                 if new and held_to is not None:
                     limits[session.id] = held_to
@@ -199,7 +202,7 @@ TIMES = (
 """What makes a to-do due."""
 _PLACED = ("user_id", "conversation_id")
 _BEGUN = ("voice_session_id", "call_id", "description", "role")
-_KEPT = ("title", "summary", "extracted_intent", "intent_payload")
+_KEPT = ("title", "summary", "gist", "extracted_intent", "intent_payload")
 _END = ("status", "ended_at", "end_reason", "duration_ms")
 HELD = ("owner", "epoch")
 """Whose a row is. Stamped when it comes to be, and moved by a claim (`leases`), never by what
@@ -220,6 +223,7 @@ UPSERTS: dict[type, Upsert] = {
         key=("user_id", "id"),
     ),
     talk.Snapshot: Upsert(db.snapshots, ("saved_at", "data"), key=("session_id",)),
+    talk.Recording: Upsert(db.recordings, ("saved_at", "data"), key=("session_id", "number")),
     work.Task: Upsert(
         db.delegated_tasks,
         _all_but(db.delegated_tasks, *_PLACED, *_BEGUN, *HELD),

@@ -34,6 +34,7 @@ ACCESS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("delegated_tasks", "approvals", "events", "reminders"), READ),
     # Its own business.
     **dict.fromkeys(("snapshots", "outbox", "spent_sessions", "log_head", "alembic_version"), NONE),
+    "recordings": NONE,
     "stored": NONE,
     "access_tokens": NONE,
     "instances": NONE,
@@ -126,7 +127,7 @@ def _fill_in(connection: Connection) -> None:
 
 SCRIPTS = "vivavoce.store:migrations"
 # Every revision in `migrations/versions`, oldest first; a test compares the two.
-REVISIONS = ("0005", "0006", "0009", "0012")
+REVISIONS = ("0005", "0006", "0007", "0009", "0012", "0013")
 HEAD = REVISIONS[-1]
 
 # Any number will do, as long as every version of us takes the same one.

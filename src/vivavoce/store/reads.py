@@ -31,7 +31,7 @@ from sqlalchemy import (
 from vivavoce.store import rows, search
 from vivavoce.store.columns import NotUuid, canonical_uuid, storable_text
 from vivavoce.store.reader import Reads, by, newest, within
-from vivavoce.store.rows import CONVERSATIONS, ENTRIES, SESSIONS, SNAPSHOTS
+from vivavoce.store.rows import CONVERSATIONS, ENTRIES, RECORDINGS, SESSIONS, SNAPSHOTS
 from vivavoce.store.schema import (
     OVER,
     SAID,
@@ -46,6 +46,7 @@ from vivavoce.store.schema import (
     messages,
     milestones,
     outbox,
+    recordings,
     reminders,
     snapshots,
     spent_sessions,
@@ -71,6 +72,7 @@ from vivavoce.wire.records.plans import (
 from vivavoce.wire.records.talk import (
     Conversation,
     Entry,
+    Recording,
     SessionSummary,
     Snapshot,
     Status,
@@ -384,6 +386,12 @@ SESSION_TOTALS = select(
     func.count().label("sessions"), func.avg(voice_sessions.c.duration_ms).label("mean")
 ).select_from(voice_sessions)
 SNAPSHOT = by(snapshots, "session_id", "user_id")
+KNOWN = select(voice_sessions.c.id).where(voice_sessions.c.id == bindparam("session_id"))
+RECORDING = (
+    select(recordings)
+    .where(recordings.c.session_id == bindparam("session_id"))
+    .order_by(recordings.c.number)
+)
 
 
 def _with_turns(page: Select[Any]) -> Select[Any]:
@@ -546,6 +554,14 @@ class TalkReads(Reads):
     async def snapshot(self, session_id: str, *, user_id: str) -> Snapshot | None:
         given = {"session_id": session_id, "user_id": user_id}
         return await self._read.one(SNAPSHOTS.record, SNAPSHOT, **given)
+
+    async def recording(self, session_id: str) -> list[Recording] | None:
+        """Its parts in order, for the operator; none where nothing was recorded or it has gone,
+        and None where there is no such session."""
+        parts = await self._read.all(RECORDINGS.record, RECORDING, session_id=session_id)
+        if not parts and await self._read.one(_to_fields, KNOWN, session_id=session_id) is None:
+            return None
+        return parts
 
     async def entries(self, conversation_id: str, *, user_id: str) -> list[Entry]:
         given = {"conversation_id": conversation_id, "user_id": user_id}

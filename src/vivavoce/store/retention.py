@@ -30,6 +30,7 @@ from vivavoce.store.schema import (
     messages,
     metadata,
     outbox,
+    recordings,
     reminders,
     snapshots,
     spent_sessions,
@@ -68,6 +69,8 @@ def steps(retention: Retention, now: datetime) -> Iterator[Step]:
     yield _old(spent_sessions, spent_sessions.c.created_at < now - KEPT_FOR)
     if retention.snapshots is not None:
         yield _old(snapshots, snapshots.c.saved_at < before(retention.snapshots))
+    if retention.recordings is not None:
+        yield _old(recordings, recordings.c.saved_at < before(retention.recordings))
     if retention.log is not None:
         cutoff = before(retention.log)
         yield _deleting(_old_events(cutoff))
@@ -218,6 +221,7 @@ def drop(connection: sa.Connection, ids: Sequence[str]) -> int:
     sessions = sa.select(voice_sessions.c.id).where(voice_sessions.c.conversation_id.in_(ids))
     doomed = (
         sa.delete(snapshots).where(snapshots.c.session_id.in_(sessions)),
+        sa.delete(recordings).where(recordings.c.session_id.in_(sessions)),
         sa.delete(tool_calls).where(tool_calls.c.conversation_id.in_(ids)),
         sa.delete(intents).where(intents.c.conversation_id.in_(ids)),
         sa.delete(messages).where(messages.c.conversation_id.in_(ids)),

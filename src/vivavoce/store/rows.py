@@ -33,6 +33,7 @@ from vivavoce.wire.records.talk import (
     Entry,
     Kind,
     LogEvent,
+    Recording,
     Snapshot,
     ToolCall,
     VoiceSession,
@@ -213,6 +214,7 @@ ENTRIES = Rows(
 )
 CALLS = Rows(ToolCall, db.tool_calls, session_id="voice_session_id")
 SNAPSHOTS = Rows(Snapshot, db.snapshots)
+RECORDINGS = Rows(Recording, db.recordings)
 EVENTS = Rows(LogEvent, db.events, session_id="voice_session_id", at="created_at")
 TASKS = Rows(Task, db.delegated_tasks, fill=_asking, read=_asked, session_id="voice_session_id")
 APPROVALS = Rows(Approval, db.approvals, session_id="voice_session_id")

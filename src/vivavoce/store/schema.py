@@ -105,6 +105,8 @@ conversations = _table(
     sa.Column("duration_seconds", sa.Integer),
     # When it began or something was last said: a list of thousands is read along its index.
     sa.Column("last_activity_at", Utc),
+    # What the server gathered of what was said, for a model that cannot be told all of it.
+    sa.Column("gist", Document),
     _one_of("conversations", "context_type", "onboarding", "goal", "task", "reschedule", "voice"),
     sa.UniqueConstraint("id", "user_id", name="conversations_owner_key"),
     sa.Index("idx_conversations_updated", "updated_at"),
@@ -188,6 +190,17 @@ snapshots = _table(
     sa.Column("data", Document, nullable=False),
     _part_of("snapshots", "session", of="voice_sessions"),
     sa.Index("idx_snapshots_saved", "saved_at"),
+)
+
+recordings = _table(
+    "recordings",
+    sa.Column("session_id", Words, primary_key=True),
+    sa.Column("number", Position, primary_key=True, autoincrement=False),
+    sa.Column("user_id", Words, nullable=False),
+    sa.Column("saved_at", Utc, nullable=False),
+    sa.Column("data", Document, nullable=False),
+    _part_of("recordings", "session", of="voice_sessions"),
+    sa.Index("idx_recordings_saved", "saved_at"),
 )
 
 events = _table(

@@ -61,7 +61,7 @@ class HummingMouth:
     """Fills `Mouth`: a tone, so many milliseconds for each character."""
 
     name = "humming"
-    voices = VOICES
+    voices: tuple[str, ...] = VOICES
 
     def __init__(self, ms_a_character: int = 60, loudness: float = 0.3) -> None:
         self._ms, self._loudness = ms_a_character, loudness

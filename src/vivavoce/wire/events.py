@@ -39,7 +39,10 @@ class SessionUpdated(VoiceEvent):
 
 
 class SessionEnded(VoiceEvent):
-    """`reason`: completed, timeout, error, user_ended, budget."""
+    """`reason`: completed, timeout, error, user_ended (somebody hung up), budget; and where the
+    client was lost: `socket_reset` (its WebSocket broke), `client_silent` (a closed lid: nothing
+    came any more), `ice_lost` (WebRTC's way to it is dead), `never_connected` (nobody ever came).
+    """
 
     type = "session.ended"
     reason: str
@@ -102,7 +105,8 @@ class SessionStatus(VoiceEvent):
 
 
 class ContextUpdated(VoiceEvent):
-    """What the model was told: after a start, a resume or a restore."""
+    """What the model was told: after a start, a resume or a restore. `window`: in a long call the
+    oldest turns gave way to a summary."""
 
     type = "context.updated"
     reason: str
@@ -130,7 +134,8 @@ class TranscriptionDelta(VoiceEvent):
 
 
 class TranscriptionCompleted(VoiceEvent):
-    """`transcript` is what was said or heard; an interrupted answer comes once more, cut.
+    """`transcript` is what was said or heard; an answer that is interrupted after it was told comes
+    once more, cut, and `replaces` names the entry whose transcript it takes the place of.
 
     `modality` is "text" for what was written. `created_at` is the entry's, where that is not
     the `timestamp`.
@@ -145,6 +150,7 @@ class TranscriptionCompleted(VoiceEvent):
     interrupted: bool | None = None
     modality: str | None = None
     created_at: datetime | None = None
+    replaces: str | None = None
 
 
 class AssistantSpeaking(VoiceEvent):
@@ -181,33 +187,42 @@ class TurnTraced(VoiceEvent):
 
 
 class ToolStarted(VoiceEvent):
+    """`estimated_duration`: milliseconds that such calls took lately, where that is known."""
+
     type = "tool.started"
     call_id: str
     tool_name: str
     description: str
+    estimated_duration: int | None = None
 
 
 class ToolProgress(VoiceEvent):
-    """Kept at most once a second a call, so that a poller sees how far it got."""
+    """Kept at most once a second a call, so that a poller sees how far it got. `details` are the
+    tool's own figures, such as `done` and `total`."""
 
     type = "tool.progress"
     call_id: str
     tool_name: str
     message: str
     percentage: int | None = None
+    details: dict[str, object] | None = None
 
 
 class ToolCompleted(VoiceEvent):
+    """`files_changed`: beneath the user's workspace, where it changed any."""
+
     type = "tool.completed"
     call_id: str
     tool_name: str
     success: bool
     duration_ms: int
     output_preview: str | None = None
+    files_changed: list[str] | None = None
 
 
 class ToolError(VoiceEvent):
-    """`announced`: an `error` before it says the same."""
+    """`announced`: an `error` before it says the same. A command that failed has its
+    `exit_code`, and what it printed."""
 
     type = "tool.error"
     call_id: str
@@ -217,6 +232,8 @@ class ToolError(VoiceEvent):
     suggestion: str | None = None
     code: str | None = None
     announced: bool | None = None
+    exit_code: int | None = None
+    output_preview: str | None = None
 
 
 class TaskDelegated(VoiceEvent):
@@ -332,9 +349,14 @@ class IntentRetracted(VoiceEvent):
 
 
 class ConnectionStatus(VoiceEvent):
+    """How the client's sound is connected, by WebRTC (ICE and DTLS) or by WebSocket: connecting,
+    connected, disconnected (it may come back), closed, failed. `reason`: as of `session.ended`.
+    """
+
     type = "connection.status"
     webrtc_state: str
     data_channel_state: str
+    reason: str | None = None
 
 
 class RateLimitWarning(VoiceEvent):
@@ -353,11 +375,13 @@ class ErrorOccurred(VoiceEvent):
 
 
 class Notification(VoiceEvent):
-    """`level`: info, warning or error; `action` is a label and what it does."""
+    """`level`: info, warning or error; `action` is a label and what it does. With a `call_id` it is
+    what a tool puts on the screen (`display_message` of other servers); nobody says it aloud."""
 
     type = "notification"
     level: str
     message: str
+    call_id: str | None = None
     action: dict[str, str] | None = None
 
 

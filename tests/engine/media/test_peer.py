@@ -30,7 +30,7 @@ from tests.engine.media.far_end import (
     tone,
     until,
 )
-from vivavoce.engine.media.options import MediaOptions
+from vivavoce.engine.media.options import IceServer, MediaOptions
 from vivavoce.engine.media.peer import HUNG_UP, LOST, NEVER, answer
 from vivavoce.errors import Unavailable
 
@@ -301,7 +301,7 @@ async def test_a_call_lives_on_loopback_alone(monkeypatch: pytest.MonkeyPatch) -
 async def test_a_stun_server_adds_the_address_it_sees() -> None:
     far = FarEnd()
     async with stun_server(("198.51.100.9", 3333)) as port:
-        options = MediaOptions(ice_servers=(f"stun:127.0.0.1:{port}",), loopback=True)
+        options = MediaOptions(ice_servers=(IceServer((f"stun:127.0.0.1:{port}",)),), loopback=True)
         peer, text = await answer(await far.offer(), Heard(), options)
     await peer.close()
     await far.pc.close()

@@ -12,8 +12,8 @@ from tests.speech import model_folder
 from vivavoce.engine.mouth import hibari
 from vivavoce.engine.mouth.hibari import HibariMouth, MouthByVoice
 from vivavoce.engine.mouth.kokoro import KokoroMouth
-from vivavoce.engine.mouth.speaking import OPENAI_VOICES
 from vivavoce.errors import ModelUnavailable, MouthError
+from vivavoce.runtime.provider.known_models import OPENAI_VOICES
 
 OWN = ("marin", "af_heart")
 

@@ -12,8 +12,8 @@ from tests.speech import word_errors
 from vivavoce.engine.ears.moonshine import MoonshineEars
 from vivavoce.engine.mouth.hibari import VOICE, HibariMouth
 from vivavoce.engine.mouth.kokoro import KokoroMouth
-from vivavoce.engine.mouth.speaking import OPENAI_VOICES
 from vivavoce.errors import ModelUnavailable
+from vivavoce.runtime.provider.known_models import OPENAI_VOICES
 
 LONG = "I found three files in the folder, and the newest one is called report."
 

@@ -18,9 +18,9 @@ from tests.speech import model_folder, word_errors
 from vivavoce.engine.ears.moonshine import MoonshineEars
 from vivavoce.engine.mouth import graph
 from vivavoce.engine.mouth.kokoro import KokoroMouth, portions
-from vivavoce.engine.mouth.speaking import OPENAI_VOICES
 from vivavoce.errors import ModelUnavailable, MouthError
 from vivavoce.language.en.aloud.text import spoken
+from vivavoce.runtime.provider.known_models import OPENAI_VOICES
 
 
 @pytest.fixture(scope="module")

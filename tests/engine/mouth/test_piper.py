@@ -12,8 +12,8 @@ from tests.engine.mouth.listening import heard, until
 from tests.speech import word_errors
 from vivavoce.engine.ears.moonshine import MoonshineEars
 from vivavoce.engine.mouth.piper import PiperMouth, read_settings
-from vivavoce.engine.mouth.speaking import OPENAI_VOICES
 from vivavoce.errors import ModelUnavailable
+from vivavoce.runtime.provider.known_models import OPENAI_VOICES
 
 TABLE: dict[str, Any] = {
     "audio": {"sample_rate": 22050},

@@ -23,11 +23,11 @@ from vivavoce.errors import (
     Unavailable,
 )
 from vivavoce.logs import PRIVATE
-from vivavoce.runtime.calls.executor import ToolExecutor
+from vivavoce.runtime.calls.executor import MOST_DISPLAYS, ToolExecutor
 from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest, failed
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Window
-from vivavoce.runtime.ports import ToolContext
+from vivavoce.runtime.ports import ToolContext, ToolOutput
 from vivavoce.testing.fakes import ManualClock, MemoryStore
 from vivavoce.tools import Registry, tool
 from vivavoce.wire.records.talk import (
@@ -550,6 +550,63 @@ async def test_progress_is_kept_at_most_once_a_second() -> None:
     assert (second["message"], second["percentage"]) == ("step 3 ‹b›", 100)
     call = bench.call()
     assert (call.progress, call.status) == ("step 3 ‹b›", CallStatus.COMPLETED)
+
+
+async def test_the_figures_of_progress_and_words_for_the_screen_are_told() -> None:
+    async def act(context: ToolContext) -> str:
+        await context.report("3 of 4", 75, {"done": 3, "total": 4, "of": "<b>"})
+        for number in range(MOST_DISPLAYS + 5):
+            await context.display(f"Open <i>this</i> {number}", "warning")
+        return "done"
+
+    bench = Bench(act)
+    await bench.run()
+    _, progress, shown, *rest = (data for _, data in bench.book.events)
+    assert progress["details"] == {"done": 3, "total": 4, "of": "‹b›"}
+    assert (shown["level"], shown["message"]) == ("warning", "Open ‹i›this‹/i› 0")
+    assert shown["call_id"] == "call_1"
+    assert bench.book.types.count("notification") == MOST_DISPLAYS
+    assert rest
+
+
+async def test_a_call_says_how_long_it_will_take_once_that_is_known() -> None:
+    seconds = [2.0]
+
+    async def act(context: ToolContext) -> str:
+        await bench.clock.sleep(seconds[0])
+        return "done"
+
+    bench = Bench(act)
+
+    async def guessed(number: int, on: str) -> int | None:
+        await bench.run(call_id=f"call_{number}", arguments={"on": on})
+        starts = [data for kind, data in bench.book.events if kind == "tool.started"]
+        return starts[-1].get("estimated_duration")
+
+    assert await guessed(1, "one") is None
+    assert await guessed(2, "one") == 2000  # the same once more
+    assert await guessed(3, "two") is None  # two were too few to know the tool by
+    assert await guessed(4, "three") == 2000
+    seconds[0] = 60.0
+    assert await guessed(5, "four") == 2000
+    assert await guessed(6, "five") is None  # it differs too much to say
+    assert await guessed(7, "four") == 60_000
+
+
+async def test_the_files_that_a_call_changed_are_in_its_event_and_in_its_entry() -> None:
+    @tool(name="act")
+    def change(on: str = "") -> ToolOutput:
+        """Changes a file."""
+        return ToolOutput("Changed.", files_changed=("src/a.py", "b<i>.md"))
+
+    bench = Bench()
+    bench.executor = bench.new_executor(Registry([change]))
+    outcome = await bench.run()
+    assert outcome.files_changed == ("src/a.py", "b‹i›.md")
+    (done,) = (data for kind, data in bench.book.events if kind == "tool.completed")
+    assert done["files_changed"] == list(outcome.files_changed)
+    result = bench.book.entries[entry_id(CONVERSATION, "tool_result:call_1")].data["tool_result"]
+    assert result["files_changed"] == list(outcome.files_changed)
 
 
 async def test_a_report_after_the_end_changes_nothing() -> None:

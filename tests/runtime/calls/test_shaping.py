@@ -43,6 +43,18 @@ def test_files_are_counted_by_folder() -> None:
     assert shown.startswith("900 entries. By folder: src/ 900")
 
 
+def test_what_a_tool_says_about_its_list_is_no_entry_of_it() -> None:
+    told = f"Found 1900 files, the newest first:\n{FILES}\n(1000 more)"
+    shown, _ = shape(told, "files", frame=(1, 1))
+    head, counted, *_ = shown.split("\n")
+    assert head == "Found 1900 files, the newest first:"
+    assert counted.startswith("900 entries. By folder: src/ 900. The first:")
+    assert "(1000 more)\n...[truncated" in shown
+    assert len(shown) <= MODEL_LIMIT
+    found = f"Found 500 matches in 9 files:\n{MATCHES}"
+    assert "\n500 lines in 9 files. Most in: src/" in shape(found, "matches", frame=(1, 0))[0]
+
+
 def test_a_log_keeps_its_end() -> None:
     shown, _ = shape(LOG, "log")
     assert "FAILED test_the_last_one" in shown

@@ -15,7 +15,7 @@ from tests.session.scene import START, WHO
 from vivavoce.errors import Conflict, RateLimited, Unavailable
 from vivavoce.runtime.agents.work import Permissions, Rule
 from vivavoce.runtime.calls.approvals import MAX_OWN, Approvals, _question
-from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest, succeeded
+from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest, answered
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.runtime.sessions.live import LiveSession
@@ -184,7 +184,7 @@ class Executor:
         except asyncio.CancelledError:
             await self.written.wait()
             raise
-        return succeeded("", 0)
+        return answered("", 0)
 
 
 def live_session(executor: Executor) -> LiveSession:
@@ -232,7 +232,7 @@ async def test_a_call_that_is_stopped_before_it_begins_has_an_output_and_never_r
     live = live_session(executor)
     async with asyncio.TaskGroup() as group:
         live.machine.receive = lambda event, now: [fx.CancelCalls(("call_1",))]  # type: ignore[method-assign]
-        posted = SimpleNamespace(call_id=None, taken=None, event=None)
+        posted = SimpleNamespace(call_id=None, taken=None, event=None, frame=None)
         await live._decide_on(cast("Any", posted), group)
         await live._perform(fx.RunTool("call_1", "bash", "{}", 0.0), group)
         async with asyncio.timeout(2):

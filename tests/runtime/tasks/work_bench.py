@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any, cast
 
 from vivavoce.runtime.calls.approvals import Approvals, Concern
-from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest, succeeded
+from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest, answered
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.tasks.ports import (
@@ -92,7 +92,7 @@ class Calls:
 
     async def run(self, request: ToolRequest) -> ToolOutcome:
         self.requests.append(request)
-        return succeeded("fine", 1)
+        return answered("fine", 1)
 
     async def permitted(
         self, tool: str, arguments: Mapping[str, Any], question: str, task: Task

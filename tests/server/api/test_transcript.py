@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from tests.server.doors import MOMENT, doors, refused
+from vivavoce.testing import ManualClock
+from vivavoce.wire.records.talk import utc_now
 
 
 async def test_a_transcript_has_what_was_said_called_and_returned(tmp_path: Path) -> None:
@@ -79,6 +81,27 @@ async def test_a_clients_copy_is_stored_once_however_often_it_is_sent(tmp_path: 
         assert by_kind["system"]["timestamp"] == "2026-01-31T14:30:22.000Z"
         info = (await d.get(f"/sessions/{session_id}"))["session"]
         assert (info["turn_count"], info["title"]) == (1, "Read main.py")
+
+
+async def test_a_sync_moves_the_session_and_nothing_else_of_it(tmp_path: Path) -> None:
+    clock = ManualClock(utc_now())
+    async with doors(tmp_path, clock=clock) as d:
+        session_id = (await d.post("/sessions", {"metadata": {"shop": 7}}))["session_id"]
+        before = (await d.get(f"/sessions/{session_id}"))["session"]
+        assert before["metadata"] == {"shop": 7}
+        await clock.advance(60)
+        await d.post(f"/sessions/{session_id}/transcript", {"entries": ENTRIES})
+        after = (await d.get(f"/sessions/{session_id}"))["session"]
+        moved = {name for name in after if after[name] != before.get(name)}
+        assert moved == {"updated_at", "duration_ms", "turn_count", "title"}
+        await clock.advance(60)
+        await d.post(f"/sessions/{session_id}/transcript", {"entries": ENTRIES})  # nothing new
+        again = (await d.get(f"/sessions/{session_id}"))["session"]
+        assert again["updated_at"] == after["updated_at"]
+        listed = (await d.get("/sessions"))["sessions"]
+        assert "metadata" not in listed[0]
+        opened = await d.post("/session")
+        assert "metadata" not in (await d.get(f"/sessions/{opened['session_id']}"))["session"]
 
 
 async def test_the_same_words_at_another_time_are_another_entry(tmp_path: Path) -> None:

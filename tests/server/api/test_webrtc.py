@@ -138,3 +138,5 @@ async def test_ice_servers_are_the_operators(tmp_path: Path) -> None:
     servers = ({"urls": ["stun:stun.example.org"]}, {"urls": ["turn:t"], "username": "u"})
     async with doors(tmp_path, ice_servers=servers) as d:
         assert (await d.get("/ice-config"))["ice_servers"] == list(servers)
+    async with doors(tmp_path, ice_servers=servers, ice_transport_policy="relay") as d:
+        assert (await d.get("/ice-config"))["ice_transport_policy"] == "relay"

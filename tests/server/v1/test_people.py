@@ -269,6 +269,9 @@ async def test_intents_are_shown_with_the_messages_they_came_from(tmp_path: Path
         refused(await d.http.get(f"{V1}/intents", params=nowhere), 404, "not_found")
 
 
+OWL = "a night owl, slow before ten"
+
+
 async def test_a_profile_is_changed_field_by_field(tmp_path: Path) -> None:
     async with doors(tmp_path) as d:
         empty = await d.get(f"{V1}/profile")
@@ -279,10 +282,17 @@ async def test_a_profile_is_changed_field_by_field(tmp_path: Path) -> None:
         hours = {"start": "09:00", "end": "17:30"}
         changed = await d.patch(f"{V1}/profile", {"name": "Ana", "work_hours": hours})
         assert changed == empty | {"name": "Ana", "work_hours": hours}
-        zone = {"time_zone": "Europe/Berlin", "work_hours": None, "chronotype": "late"}
+        zone = {
+            "time_zone": "Europe/Berlin",
+            "work_hours": None,
+            "chronotype": OWL,
+        }
         changed = await d.patch(f"{V1}/profile", zone)
         assert changed == empty | {"name": "Ana"} | zone
         assert await d.get(f"{V1}/profile") == changed
+        words = {"chronotype": " early\n<b>bird</b> "}
+        assert (await d.patch(f"{V1}/profile", words))["chronotype"] == "early ‹b›bird‹/b›"
+        changed = await d.patch(f"{V1}/profile", zone)
         assert (await d.get(f"{V1}/profile", **EVE))["name"] is None
 
 
@@ -291,7 +301,7 @@ async def test_a_profile_takes_only_what_makes_sense(tmp_path: Path) -> None:
         {"time_zone": "Mars/Olympus"},
         {"time_zone": "../../etc/passwd"},
         {"time_zone": ""},
-        {"chronotype": "owl"},
+        {"chronotype": "x" * 41},
         {"work_hours": {"start": "9:00", "end": "17:00"}},
         {"work_hours": {"start": "24:00", "end": "17:00"}},
         {"work_hours": {"start": "09:00"}},

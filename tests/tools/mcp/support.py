@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,7 +51,12 @@ class User:
         self.asked.append((question, tuple(choices)))
         return self.answers[len(self.asked) - 1]
 
-    async def report(self, message: str, percentage: int | None = None) -> None:
+    async def report(
+        self,
+        message: str,
+        percentage: int | None = None,
+        details: Mapping[str, object] | None = None,
+    ) -> None:
         self.reports.append((message, percentage))
 
     @property

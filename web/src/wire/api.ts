@@ -101,6 +101,13 @@ export class Api {
     await this.ask(path, { method: "POST", keepalive: true });
   }
 
+  /** Something that was said, for a server that may not have heard it. */
+  async handIn(sessionId: string, entry: object): Promise<void> {
+    const path = `sessions/${encodeURIComponent(sessionId)}/transcript`;
+    const headers = { "content-type": "application/json" };
+    await this.ask(path, { method: "POST", headers, body: JSON.stringify({ entries: [entry] }) });
+  }
+
   iceConfig(): Promise<IceConfigResponse> {
     return this.json("ice-config");
   }

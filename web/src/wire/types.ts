@@ -195,12 +195,12 @@ export interface SendMessageResponse {
 }
 
 export interface SessionDetailResponse {
-  session: SessionInfo;
+  session: SessionDetails;
   transcript: TranscriptEntry[];
   turns: TurnTrace[];
 }
 
-export interface SessionInfo {
+export interface SessionDetails {
   id: string;
   status: "active" | "completed" | "cancelled" | "error";
   created_at: string;
@@ -209,6 +209,7 @@ export interface SessionInfo {
   turn_count: number;
   title?: string | null;
   conversation_id: string;
+  metadata?: Record<string, unknown> | null;
 }
 
 export interface SessionResponse {
@@ -256,6 +257,7 @@ export interface TranscriptEntry {
   item_id?: string | null;
   interrupted?: boolean | null;
   generated_text?: string | null;
+  heard_estimated?: boolean | null;
 }
 
 export interface TurnTrace {
@@ -403,6 +405,7 @@ export interface VoiceEvents {
     interrupted?: boolean;
     modality?: string;
     created_at?: string;
+    replaces?: string;
   };
   "assistant.speaking": {
     session_id?: string;
@@ -438,6 +441,7 @@ export interface VoiceEvents {
     call_id: string;
     tool_name: string;
     description: string;
+    estimated_duration?: number;
   };
   "tool.progress": {
     session_id?: string;
@@ -446,6 +450,7 @@ export interface VoiceEvents {
     tool_name: string;
     message: string;
     percentage?: number;
+    details?: Record<string, unknown>;
   };
   "tool.completed": {
     session_id?: string;
@@ -455,6 +460,7 @@ export interface VoiceEvents {
     success: boolean;
     duration_ms: number;
     output_preview?: string;
+    files_changed?: string[];
   };
   "tool.error": {
     session_id?: string;
@@ -466,6 +472,8 @@ export interface VoiceEvents {
     suggestion?: string;
     code?: string;
     announced?: boolean;
+    exit_code?: number;
+    output_preview?: string;
   };
   "task.delegated": {
     session_id?: string;
@@ -568,6 +576,7 @@ export interface VoiceEvents {
     timestamp: string;
     webrtc_state: string;
     data_channel_state: string;
+    reason?: string;
   };
   "rate_limit.warning": {
     session_id?: string;
@@ -589,6 +598,7 @@ export interface VoiceEvents {
     timestamp: string;
     level: string;
     message: string;
+    call_id?: string;
     action?: Record<string, string>;
   };
   "heartbeat": {

@@ -188,7 +188,8 @@ class Settings(ShareSettings, RoleSettings, AuthSettings, EngineSettings, PlaceS
     max_sessions: int = Field(default=100, ge=1)
     """Live voice sessions at once."""
     sessions_per_10_minutes: int = Field(default=20, ge=0)
-    """New sessions a user may start, in place of the agent's limit; 0 is no limit."""
+    """New sessions a user may start, in place of the agent's limit; 0 is no limit. Without
+    authentication, with the embedded engine, there is none unless this is set."""
     executions_per_minute: int = Field(default=60, ge=0)
     """Tool calls a session may make, and a user twice as many, in place of the agent's limit; 0 is
     no limit."""
@@ -206,6 +207,11 @@ class Settings(ShareSettings, RoleSettings, AuthSettings, EngineSettings, PlaceS
     """Between heartbeats on `/events`."""
     retention_snapshots_hours: float = Field(default=24.0, ge=0)
     """How long recovery snapshots are kept; 0 is for ever."""
+    recording: bool = True
+    """Whether it is recorded what a session goes through (what the provider reported, without
+    sound and without secrets), for `vivavoce replay`."""
+    retention_recordings_hours: float = Field(default=24.0, ge=0)
+    """How long those recordings are kept; 0 is for ever."""
     retention_log_days: float = Field(default=7.0, ge=0)
     """How long the event log is kept; 0 is for ever."""
     retention_conversations_days: float = Field(default=0.0, ge=0)
@@ -241,13 +247,14 @@ class Settings(ShareSettings, RoleSettings, AuthSettings, EngineSettings, PlaceS
         """The retention settings as the store takes them."""
         return Retention(
             snapshots=self.retention_snapshots_hours * 3600 or None,
+            recordings=self.retention_recordings_hours * 3600 or None,
             log=self.retention_log_days * 86_400 or None,
             conversations=self.retention_conversations_days * 86_400 or None,
             audit=self.retention_audit_days * 86_400 or None,
         )
 
     def agent_overrides(self) -> dict[str, Any]:
-        """What was set explicitly and stands in an agent's file too: the operator wins."""
+        """What the operator set and stands in an agent's file too: the operator wins."""
         names = {
             "voice": "voice",
             "transcription_model": "transcription.model",
@@ -258,7 +265,11 @@ class Settings(ShareSettings, RoleSettings, AuthSettings, EngineSettings, PlaceS
             "developer_tools": "roles.developer.tools",
             "developer_agents": "roles.developer.agents",
         }
-        return {names[name]: getattr(self, name) for name in names if name in self.model_fields_set}
+        told = {names[name]: getattr(self, name) for name in names if name in self.model_fields_set}
+        if self.auth == "off" and self.provider_url == EMBEDDED:
+            # One's own machine, where a session costs nothing: who works on it opens many.
+            told.setdefault("limits.sessions_per_10_minutes", 0)
+        return told
 
 
 def plain(secret: SecretStr | None) -> str | None:

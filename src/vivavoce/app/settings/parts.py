@@ -288,6 +288,19 @@ class RoleSettings(BaseSettings):
         return developers | dict.fromkeys(self.jwt_operators, "operator")
 
 
+_ICE_URL = re.compile(r"(?:stuns?|turns?):[^\s?]+(?:\?transport=(?:udp|tcp))?")
+
+
+def _ice_urls(given: object) -> list[str]:
+    """One URL or several; what is not said is not shown, since it may be a credential."""
+    urls = [given] if isinstance(given, str) else given
+    if not isinstance(urls, list | tuple) or not urls:
+        raise ValueError("each should have urls, such as stun:stun.example.org:3478")
+    if not all(isinstance(url, str) and _ICE_URL.fullmatch(url) for url in urls):
+        raise ValueError("urls should begin with stun:, turn: or turns:")
+    return list(urls)
+
+
 EMBEDDED = "embedded"
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_MODEL = "gpt-realtime-2.1"
@@ -343,6 +356,9 @@ class EngineSettings(BaseSettings):
         json_schema_extra={"shown": "`vivavoce`, or `gpt-realtime-2.1` at a provider"},
     )
     """The provider's Realtime model."""
+    context_tokens: int = Field(default=0, ge=0, le=10_000_000)
+    """Tokens that a model is asked at once: instructions, tools and the talk. 0 is all that it
+    reads, as its name, its file or its server tells; a server that does not tell is asked 8,000."""
     voice: str = Field(default="marin", min_length=1)
     """Voice, in place of the one the agent names."""
     transcription_model: str = Field(default="gpt-4o-mini-transcribe", min_length=1)
@@ -356,7 +372,11 @@ class EngineSettings(BaseSettings):
     ice_servers: tuple[dict[str, Any], ...] = Field(
         default=(), repr=False
     )  # it may hold credentials
-    """ICE servers for `GET /ice-config`, as JSON: `[{"urls": ["stun:…"]}]`."""
+    """ICE servers, as JSON: `[{"urls": ["stun:…"]}]`, for browsers (`GET /ice-config`) and for the
+    embedded engine, which asks the first of STUN and the first of TURN."""
+    ice_transport_policy: Annotated[Literal["all", "relay"], LOWER] = "all"
+    """`relay`: browsers reach the engine only through a TURN server, which has to be among the ICE
+    servers."""
 
     # --- The embedded engine
     script: AbsolutePath | None = None
@@ -398,6 +418,9 @@ class EngineSettings(BaseSettings):
     understand."""
     engine_sessions: int = Field(default=8, ge=1, le=1000)
     """Calls of the embedded engine at once."""
+    grace_seconds: float = Field(default=60.0, ge=0, le=3600)
+    """So many seconds a call of the embedded engine waits for a client that vanished without
+    hanging up; 0: it ends at once."""
     single_use_secrets: bool = False
     """Whether a client secret of the Realtime API opens one session only, instead of several until
     it expires. Those that the server mints for its own pages always do."""
@@ -435,6 +458,11 @@ class EngineSettings(BaseSettings):
             raise ValueError("should hold no password; a key goes into VIVAVOCE_BRAIN_KEY")
         return value.rstrip("/")
 
+    @field_validator("ice_servers")
+    @classmethod
+    def _ice(cls, value: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
+        return tuple({**one, "urls": _ice_urls(one.get("urls"))} for one in value)
+
     @field_validator("media_ports")
     @classmethod
     def _port_range(cls, value: str) -> str:
@@ -450,6 +478,15 @@ class EngineSettings(BaseSettings):
     def _ip(cls, value: str) -> str:
         # Peers are told it in place of our IPv4 addresses; IPv6 ones are told as they are.
         return str(IPv4Address(value)) if value else ""
+
+    @model_validator(mode="after")
+    def _a_relay(self) -> EngineSettings:
+        relays = [url for one in self.ice_servers for url in one["urls"] if url.startswith("turn")]
+        if self.ice_transport_policy == "relay" and not relays:
+            raise ValueError(
+                "VIVAVOCE_ICE_TRANSPORT_POLICY: relay needs a turn: server in VIVAVOCE_ICE_SERVERS"
+            )
+        return self
 
     @model_validator(mode="after")
     def _one_brain(self) -> EngineSettings:

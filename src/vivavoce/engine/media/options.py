@@ -5,6 +5,14 @@ from __future__ import annotations
 from vivavoce.wire.values import Value
 
 
+class IceServer(Value):
+    """`stun:` and `turn:` URLs, and what a TURN server wants to know."""
+
+    urls: tuple[str, ...]
+    username: str | None = None
+    credential: str | None = None
+
+
 class MediaOptions(Value):
     """Addresses, ports and patience of a WebRTC peer."""
 
@@ -15,10 +23,8 @@ class MediaOptions(Value):
     nat_address: str | None = None
     """Advertised in place of the private IPv4 addresses (ports are the same on both sides)."""
 
-    ice_servers: tuple[str, ...] = ()
-    """`stun:` and `turn:` URLs; none are asked unless given."""
-    ice_username: str | None = None
-    ice_credential: str | None = None
+    ice_servers: tuple[IceServer, ...] = ()
+    """None are asked unless given; then the first of STUN and the first of TURN."""
 
     loopback: bool = False
     """Offer 127.0.0.1 too: for a browser on the same machine with no other interface up."""

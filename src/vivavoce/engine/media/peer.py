@@ -44,7 +44,7 @@ from vivavoce.engine.media.jitter import Conceal, JitterBuffer, Play, Wait
 from vivavoce.engine.media.options import MediaOptions
 from vivavoce.engine.media.opus import RTP_RATE, Concealer, VoiceDecoder, VoiceEncoder
 from vivavoce.engine.media.playout import Reel, beat
-from vivavoce.engine.ports import Pcm, PeerEvents
+from vivavoce.engine.ports import Pcm, PeerEvents, Position
 from vivavoce.errors import Unavailable
 
 LOOPBACK = "127.0.0.1"
@@ -53,7 +53,7 @@ MOST_PLACES = 32
 MOST_CHECKS = 96
 """Questions to them, each sent a few times at most: enough for three interfaces of ours."""
 Place = tuple[str, int]
-_STUN_SECONDS = 2.0  # the browser waits for our answer meanwhile
+_ICE_SECONDS = 2  # the browser waits for our answer meanwhile
 
 
 class Gatherer(RTCIceGatherer):
@@ -77,12 +77,11 @@ class ChosenConnection(Connection):
     """An ICE connection that obeys `MediaOptions`."""
 
     def __init__(self, options: MediaOptions) -> None:
-        servers = RTCIceServer(
-            urls=list(options.ice_servers),
-            username=options.ice_username,
-            credential=options.ice_credential,
-        )
-        super().__init__(ice_controlling=False, **connection_kwargs([servers]))
+        servers = [
+            RTCIceServer(urls=list(one.urls), username=one.username, credential=one.credential)
+            for one in options.ice_servers
+        ]
+        super().__init__(ice_controlling=False, **connection_kwargs(servers))
         self._options = options
         self.expired = False
         self._places: set[Place] = set()
@@ -141,7 +140,7 @@ class ChosenConnection(Connection):
         if self.stun_server is not None and self._options.nat_address is None:
             found += await self._reflexive(hosts, self.stun_server)
         # With no addresses left, what remains of aioice's own is the relay.
-        found += await super().get_component_candidates(component, [], timeout)
+        found += await super().get_component_candidates(component, [], _ICE_SECONDS)
         if not found:
             raise Unavailable("No network interface is up that WebRTC could use")
         return found
@@ -180,7 +179,7 @@ class ChosenConnection(Connection):
 
         async def ask(protocol: StunProtocol) -> None:
             try:
-                async with asyncio.timeout(_STUN_SECONDS):
+                async with asyncio.timeout(_ICE_SECONDS):
                     candidate, _ = await server_reflexive_candidate(protocol, server)
             except (OSError, TimeoutError, stun.TransactionError):
                 return  # a server that does not answer is a candidate fewer
@@ -256,6 +255,8 @@ LOST = "the connection to the peer was lost"
 NEVER = "the peer did not connect in time"
 REFUSED = "no secure connection with the peer"
 FAULT = "the media failed"
+_SILENT = 0.3  # seconds: sound comes fifty times a second, if it comes
+_REPORTS = 7.0  # seconds: Chromium's come every five
 _TURNS = 3  # of the event loop, from a readable socket to the jitter buffer
 _OVERDRAWN = 1024 * 1024
 
@@ -294,7 +295,11 @@ class WebRtcPeer:
         self._dropped = False
         self._jitter, self._arrived = JitterBuffer(), asyncio.Event()
         self._outgoing = rtp.Outgoing(self._dtls, offer.payload_type)
-        self._incoming = rtp.Incoming(offer.payload_type, self._jitter, self._arrived.set)
+        self._incoming = rtp.Incoming(offer.payload_type, self._jitter, self._came)
+        self._heard_from = 0.0
+        self._was_at: Position | None = None
+        self._unconfirmed: list[str] = []
+        """Responses that were sent to their end while nothing came."""
         self._encoder = VoiceEncoder(options.bitrate)
         self.playout = Reel()
         self._end: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
@@ -360,6 +365,8 @@ class WebRtcPeer:
             return
         if self._dtls.state != "connected":
             return
+        self._heard_from = time.monotonic()
+        self._events.connected()
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._listen())
@@ -414,13 +421,34 @@ class WebRtcPeer:
 
     # --- Sound ------------------------------------------------------------------------
 
+    def _came(self) -> None:
+        """A packet: whoever sends is there, and hears us."""
+        self._arrived.set()
+        self._heard_from, self._was_at = time.monotonic(), self.playout.position()
+        for response_id in self._unconfirmed:
+            self._events.played(response_id)
+        self._unconfirmed.clear()
+
+    def reached(self) -> Position | None:
+        """How far the far end can have heard: what we send while nothing comes from it may reach
+        nobody. One that sends no sound is heard from every few seconds, in its reports."""
+        return self._was_at if self._silent else self.playout.position()
+
+    @property
+    def _silent(self) -> bool:
+        patience = _SILENT if self._incoming.sounds else _REPORTS
+        return time.monotonic() - self._heard_from > patience
+
     async def _speak(self) -> None:
         frame = self.playout.next()
         await self._outgoing.send(self._encoder.encode(frame.pcm))
         for response_id in frame.started:
             self._events.playing(response_id)
         for response_id in frame.ended:
-            self._events.played(response_id)
+            if self._silent:  # it is said when something comes again
+                self._unconfirmed.append(response_id)
+            else:
+                self._events.played(response_id)
 
     async def _listen(self) -> None:
         decoder, concealer = VoiceDecoder(), Concealer()

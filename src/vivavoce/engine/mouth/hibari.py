@@ -31,10 +31,11 @@ from vivavoce.engine.mouth.kokoro import (
     spread,
     voice_names,
 )
-from vivavoce.engine.mouth.speaking import OPENAI_VOICES, SpeakingMouth, heard
+from vivavoce.engine.mouth.speaking import SpeakingMouth, heard
 from vivavoce.engine.ports import MOUTH_RATE, Samples, Utterance
 from vivavoce.engine.speech.inference import be_nice, open_model
 from vivavoce.errors import ModelUnavailable, MouthError
+from vivavoce.runtime.provider.known_models import OPENAI_VOICES
 
 VOICE = "af_heart"
 """The one it was taught."""

@@ -18,10 +18,11 @@ import numpy.typing as npt
 import onnxruntime as ort
 
 from vivavoce.engine.mouth import graph
-from vivavoce.engine.mouth.speaking import OPENAI_VOICES, Said, SpeakingMouth, heard
+from vivavoce.engine.mouth.speaking import Said, SpeakingMouth, heard
 from vivavoce.engine.ports import Samples
 from vivavoce.engine.speech.inference import open_model
 from vivavoce.errors import ModelUnavailable
+from vivavoce.runtime.provider.known_models import OPENAI_VOICES
 
 EDGE = 0
 """The token before and after."""

@@ -17,10 +17,11 @@ import soxr
 from sanotts.piper_g2p import misaki_to_espeak_ipa
 
 from vivavoce.engine.mouth import graph
-from vivavoce.engine.mouth.speaking import OPENAI_VOICES, Said, SpeakingMouth, heard
+from vivavoce.engine.mouth.speaking import Said, SpeakingMouth, heard
 from vivavoce.engine.ports import MOUTH_RATE
 from vivavoce.engine.speech.inference import open_model
 from vivavoce.errors import ModelUnavailable
+from vivavoce.runtime.provider.known_models import OPENAI_VOICES
 from vivavoce.wire.values import Value
 
 _FRAME = 256

@@ -32,21 +32,6 @@ from vivavoce.errors import MouthError
 from vivavoce.language.en.aloud.text import spoken
 from vivavoce.wire.values import Value
 
-OPENAI_VOICES = {
-    "alloy": "af_alloy",
-    "ash": "am_michael",
-    "ballad": "bm_fable",
-    "cedar": "am_fenrir",
-    "coral": "af_bella",
-    "echo": "am_echo",
-    "marin": "af_heart",
-    "sage": "af_kore",
-    "shimmer": "af_aoede",
-    "verse": "am_puck",
-}
-"""OpenAI's names for Kokoro's voices, chosen for likeness and quality. Kokoro's own names say the
-accent and the sex: `a` American, `b` British; `f` female, `m` male."""
-
 _SPEEDS = (0.25, 4.0)
 _PREPARED_BYTES = 6_000_000
 _PASSING_BYTES = 2_000_000

@@ -230,3 +230,21 @@ def were_due(things: Sequence[tuple[str, datetime]], *, now: datetime, named: in
 
 def _ended(title: str) -> str:
     return title if title.endswith((".", "!", "?")) else f"{title}."
+
+
+def cut_off(rest: str) -> str:
+    """Said when somebody comes back who did not hear the end of an answer."""
+    return f"Sorry, we were cut off. I was saying: {rest}"
+
+
+def summed_up(rest: str) -> str:
+    """The same, for a model to say: it is too long to be repeated."""
+    return (
+        "The user did not hear this part of your last answer. Tell them what it says, in a "
+        f"sentence or two: \u201c{rest}\u201d"
+    )
+
+
+def voice_sample(name: str) -> str:
+    """What a voice says of itself, for who chooses one."""
+    return f"Hello, I am {name}. This is how I sound when we talk."

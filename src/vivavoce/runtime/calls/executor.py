@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections import Counter, OrderedDict, deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from statistics import median
 from typing import Any
 
 from vivavoce.errors import (
@@ -40,27 +41,67 @@ from vivavoce.runtime.calls.outcomes import (
     INTERRUPTED,
     ToolOutcome,
     ToolRequest,
+    answered,
     failed,
     fault_of,
     parse_arguments,
     recalled,
-    succeeded,
     timed_out,
 )
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.calls.shaping import MODEL_LIMIT
 from vivavoce.runtime.ids import is_call_id
 from vivavoce.runtime.limits import Window
-from vivavoce.runtime.ports import Clock, Journal, Store, Toolbox, ToolContext, ToolOutput, nobody
-from vivavoce.wire.clean import clean_line
+from vivavoce.runtime.ports import (
+    Clock,
+    Journal,
+    Level,
+    Store,
+    Toolbox,
+    ToolContext,
+    ToolOutput,
+    nobody,
+)
+from vivavoce.wire.clean import clean_line, clean_text
 from vivavoce.wire.records.talk import CallStatus, Change, ToolCall
+from vivavoce.wire.records.work import Role
 from vivavoce.wire.values import Value
 
 log = logging.getLogger(__name__)
 
 PROGRESS_SECONDS = 1.0  # durable progress, at most this often a call
+_BESIDE = ("http", "task")  # calls that no talk made
 QUIET_SECONDS = 5.0  # for the last words of a cancelled call
 LEAVE_SECONDS = 10.0  # for a call whose user goes
+MOST_DISPLAYS = 20  # messages for the screen that one call may have
+_LATELY, _ENOUGH, _ALIKE, _PACES = 20, 3, 4, 500
+
+
+class Pace:
+    """How long calls of a tool took lately. The same call again is the best guess; where those of
+    its tool differ much (a shell's do), another call is none."""
+
+    def __init__(self) -> None:
+        self._same: OrderedDict[tuple[str, str], int] = OrderedDict()
+        self._of_tool: dict[str, deque[int]] = {}
+
+    def took(self, tool: str, description: str, duration_ms: int) -> None:
+        key = (tool, description)
+        self._same[key] = duration_ms
+        self._same.move_to_end(key)
+        if len(self._same) > _PACES:
+            self._same.popitem(last=False)
+        self._of_tool.setdefault(tool, deque(maxlen=_LATELY)).append(duration_ms)
+
+    def guess(self, tool: str, description: str) -> int | None:
+        """In milliseconds; None where nobody knows."""
+        if (same := self._same.get((tool, description))) is not None:
+            return same
+        lately = self._of_tool.get(tool, ())
+        if len(lately) < _ENOUGH:
+            return None
+        middle = round(median(lately))
+        return middle if max(lately) <= _ALIKE * max(1, min(lately)) else None
 
 
 class Progress:
@@ -73,8 +114,14 @@ class Progress:
         self._journal, self._clock, self._call = journal, clock, call
         self._last: float | None = None
         self._open, self._over = True, over or asyncio.Event()
+        self._displays = MOST_DISPLAYS
 
-    async def report(self, message: str, percentage: int | None = None) -> None:
+    async def report(
+        self,
+        message: str,
+        percentage: int | None = None,
+        details: Mapping[str, object] | None = None,
+    ) -> None:
         now = self._clock.monotonic()
         early = self._last is not None and now - self._last < PROGRESS_SECONDS
         # A report after the end would put a settled call back to started.
@@ -83,12 +130,23 @@ class Progress:
         self._last = now
         self._call = replace(self._call, progress=clean_line(message))
         share = None if percentage is None else min(100, max(0, percentage))
-        await self._journal.commit(write.progressed(self._call, share, self._clock.now()))
+        await self._journal.commit(write.progressed(self._call, share, self._clock.now(), details))
+
+    async def display(self, message: str, level: Level = "info") -> None:
+        """Each is kept, the first few of a call."""
+        if not self._displays or not self._open or self._over.is_set():
+            return
+        self._displays -= 1
+        told, now = clean_text(message, 2_000), self._clock.now()
+        await self._journal.commit(write.displayed(self._call, told, level, now))
 
     def close(self) -> ToolCall:
         """No more of it; the call as it stands."""
         self._open = False
         return self._call
+
+
+Changed = Callable[[ToolCall, Sequence[str], Role], Awaitable[None]]
 
 
 class _Running(Value):
@@ -102,8 +160,9 @@ class _Running(Value):
 class ToolExecutor:
     """Runs calls, each once. Cancelling the task that runs one cancels the call.
 
-    `settled` is told of every call that ran, once its outcome is durable; `room` says what a
-    user may have stored with one more.
+    `settled` is told of every call that ran, once its outcome is durable, `changed` of the files
+    that one changed which no live talk asked for; `room` says what a user may have stored with
+    one more.
     """
 
     def __init__(
@@ -120,15 +179,17 @@ class ToolExecutor:
         questions: Questions | None = None,
         most: Callable[[], int] | None = None,
         room: Callable[[str], Sequence[Change]] = lambda user_id: (),
+        changed: Changed | None = None,
     ) -> None:
         self._tools, self._calls, self._journal, self._clock = tools, calls, journal, clock
         self._per_user, self._per_session = per_user, per_session
-        self._settled = settled
+        self._settled, self._changed = settled, changed
         self._gate, self._questions = gate, questions
         self._most = most or (lambda: MODEL_LIMIT)
         self._room = room
         self._running: dict[tuple[str, str], _Running] = {}
         self._leaving: Counter[str] = Counter()
+        self._pace = Pace()
 
     def running(self, session_id: str | None = None) -> list[ToolCall]:
         """The calls under way, of one session or of all."""
@@ -307,10 +368,11 @@ class ToolExecutor:
         ordinal = self._ordinal(request, call)
         description = clean_line(self._tools.describe(request.name, arguments))
         progress = Progress(self._journal, self._clock, call, forgotten)
-        begun = self._clock.monotonic()
+        begun = first = self._clock.monotonic()
         try:
             try:
-                started = write.started(call, description, ordinal)
+                estimate = self._pace.guess(call.tool, description)
+                started = write.started(call, description, ordinal, estimate)
                 await self._journal.commit([*started, *self._room(call.user_id)])
             except PayloadTooLarge as fault:  # the user has stored what they may
                 return await self._refuse(request, call, fault)
@@ -324,7 +386,8 @@ class ToolExecutor:
             ran = result is None
             if result is None:
                 begun = self._clock.monotonic()
-                result = await self._attempt(request, arguments, call, progress)
+                left = self._left(request, begun - first)
+                result = await self._attempt(request, arguments, call, progress, left)
         except asyncio.CancelledError:
             outcome = _cancelled(call, self._since(begun))
             if forgotten.is_set():
@@ -341,18 +404,30 @@ class ToolExecutor:
         if isinstance(result, VivavoceError):
             outcome, output, status = failed(result, duration), "", CallStatus.FAILED
         else:
-            outcome = succeeded(result, duration, write.wire_id(call), self._most())
+            outcome = answered(result, duration, write.wire_id(call), self._most())
             output = result if isinstance(result, str) else result.text
-            status = CallStatus.COMPLETED
+            status = CallStatus.COMPLETED if outcome.success else CallStatus.FAILED
+            self._pace.took(call.tool, description, duration)
         if forgotten.is_set():  # it did not let itself be ended
             return outcome
         done = await self._settle(progress.close(), outcome, ordinal, status, output, ran=ran)
         if self._gate is not None and request.task_id is not None and ran:
-            told = output if outcome.success else outcome.error or ""
-            self._gate.noted(done, told, request.task_id, success=outcome.success)
+            # What a command that failed has printed was read as well.
+            told, said = output or outcome.error or "", bool(outcome.success or output)
+            self._gate.noted(done, told, request.task_id, success=said)
         if self._settled is not None:
             self._settled(done)
+        if self._changed is not None and outcome.files_changed and request.origin in _BESIDE:
+            await self._changed(done, outcome.files_changed, request.role)
         return outcome
+
+    def _left(self, request: ToolRequest, waited: float) -> float:
+        """Seconds for the tool, of what the caller gives the whole. Who waited longer than that
+        for a yes knows by now that it waits: the call is not theirs any more."""
+        seconds = self._tools.definition(request.name).timeout
+        if request.timeout is None or waited >= request.timeout:
+            return seconds
+        return min(seconds, request.timeout - waited)
 
     async def _attempt(
         self,
@@ -360,11 +435,9 @@ class ToolExecutor:
         arguments: Mapping[str, Any],
         call: ToolCall,
         progress: Progress,
+        seconds: float,
     ) -> str | ToolOutput | VivavoceError:
         """Its output, or what went wrong; raises only when this task is cancelled."""
-        seconds = self._tools.definition(request.name).timeout
-        if request.timeout is not None:
-            seconds = min(seconds, request.timeout)
         context = ToolContext(
             user_id=call.user_id,
             session_id=call.session_id,
@@ -372,6 +445,7 @@ class ToolExecutor:
             call_id=request.call_id,
             origin=call.origin,
             report=progress.report,
+            display=progress.display,
             ask=nobody
             if self._questions is None
             else partial(self._questions.ask, call, role=request.role),

@@ -14,6 +14,7 @@ from datetime import datetime
 from vivavoce.runtime.calls.outcomes import STORED_LIMIT, ToolOutcome, ToolRequest
 from vivavoce.wire.clean import clean_json, clean_line, clean_text
 from vivavoce.wire.events import (
+    Notification,
     ToolCompleted,
     ToolError,
     ToolProgress,
@@ -75,13 +76,16 @@ def milliseconds(at: datetime) -> float:
     return at.timestamp() * 1000
 
 
-def started(call: ToolCall, description: str, ordinal: float) -> list[Change]:
+def started(
+    call: ToolCall, description: str, ordinal: float, estimate: int | None = None
+) -> list[Change]:
     event = ToolStarted(
         session_id=call.session_id,
         timestamp=call.started_at,
         call_id=wire_id(call),
         tool_name=call.tool,
         description=description,
+        estimated_duration=estimate,
     )
     return [
         Put(call),
@@ -90,7 +94,12 @@ def started(call: ToolCall, description: str, ordinal: float) -> list[Change]:
     ]
 
 
-def progressed(call: ToolCall, percentage: int | None, now: datetime) -> list[Change]:
+def progressed(
+    call: ToolCall,
+    percentage: int | None,
+    now: datetime,
+    details: Mapping[str, object] | None = None,
+) -> list[Change]:
     event = ToolProgress(
         session_id=call.session_id,
         timestamp=now,
@@ -98,8 +107,20 @@ def progressed(call: ToolCall, percentage: int | None, now: datetime) -> list[Ch
         tool_name=call.tool,
         message=call.progress or "",
         percentage=percentage,
+        details=clean_json(dict(details)) if details else None,
     )
     return [Put(call), announce(event, call)]
+
+
+def displayed(call: ToolCall, message: str, level: str, now: datetime) -> list[Change]:
+    event = Notification(
+        session_id=call.session_id,
+        timestamp=now,
+        level=level,
+        message=message,
+        call_id=wire_id(call),
+    )
+    return [announce(event, call)]
 
 
 def concluded(
@@ -132,6 +153,7 @@ def settled(
             success=True,
             duration_ms=outcome.duration_ms,
             output_preview=clean_text(outcome.output, PREVIEW),
+            files_changed=list(outcome.files_changed) or None,
         )
     else:
         event = ToolError(
@@ -142,7 +164,9 @@ def settled(
             error=call.error or "",
             recoverable=outcome.recoverable,
             suggestion=outcome.suggestion,
-            code=outcome.fault.code if outcome.fault else None,
+            code=outcome.code,
+            exit_code=outcome.exit_code,
+            output_preview=clean_text(outcome.output, PREVIEW) or None,
             announced=(outcome.fault is not None and outcome.fault.announced) or None,
         )
     return [
@@ -150,7 +174,7 @@ def settled(
         *_entry(
             call,
             Kind.TOOL_RESULT,
-            clean_text(outcome.output) if outcome.success else (call.error or ""),
+            clean_text(outcome.output) or (call.error or ""),
             {"tool_result": clean_json(outcome.result), **({} if ran else {"ran": False})},
             now,
             # The result follows its call, whatever the clocks say.

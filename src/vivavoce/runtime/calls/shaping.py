@@ -32,9 +32,14 @@ _FEW, _LONG, _DEFINITIONS = 12, 60, 3
 
 
 def shape(
-    output: str, kind: OutputKind | None = None, ref: str = "", limit: int = MODEL_LIMIT
+    output: str,
+    kind: OutputKind | None = None,
+    ref: str = "",
+    limit: int = MODEL_LIMIT,
+    frame: tuple[int, int] = (0, 0),
 ) -> tuple[str, bool]:
-    """The output within the limit, and whether anything is missing.
+    """The output within the limit, and whether anything is missing. `frame` is how many lines
+    before and after the entries of a list are none.
 
     Half a surrogate pair (a file name that is no UTF-8, say) goes over no wire.
     """
@@ -43,8 +48,22 @@ def shape(
     if len(output) <= limit:
         return output, False
     mark = _mark(output, ref)
-    way = _WAYS[kind or kind_of(output)]
-    return way(output, limit - len(mark)) + mark, True
+    room = limit - len(mark)
+    kind = kind or kind_of(output)
+    if kind in _LISTS and any(frame):
+        return _listed(output, kind, frame, room) + mark, True
+    return _WAYS[kind](output, room) + mark, True
+
+
+def _listed(output: str, kind: OutputKind, frame: tuple[int, int], room: int) -> str:
+    """What the tool says about its list stays as it is said, and only entries are counted."""
+    lines = output.split("\n")
+    before, after = frame
+    end = len(lines) - after
+    head, tail = "\n".join(lines[:before])[: room // 4], "\n".join(lines[end:])[: room // 4]
+    left = room - len(head) - len(tail) - bool(head) - bool(tail)
+    entries = _WAYS[kind]("\n".join(lines[before:end]), left)
+    return "\n".join(part for part in (head, entries, tail) if part)
 
 
 def kind_of(output: str) -> OutputKind:
@@ -127,6 +146,7 @@ def _fill(head: str, lines: Iterable[str], room: int) -> str:
     return "\n".join(kept)
 
 
+_LISTS: tuple[OutputKind, ...] = ("files", "matches")
 _WAYS: dict[OutputKind, Callable[[str, int], str]] = {
     "text": _text,
     "json": _text,

@@ -266,8 +266,9 @@ class Agenda:
         checked = dict(wanted)
         if wanted.get("voice") is not None:
             self._check_voice(wanted["voice"])
-        if wanted.get("name") is not None:
-            checked["name"] = clean_line(wanted["name"]) or None
+        for name in ("name", "chronotype"):
+            if wanted.get(name) is not None:
+                checked[name] = clean_line(wanted[name]) or None
         zone = wanted.get("time_zone")
         if zone is not None and not zone_or(zone, ""):
             raise InvalidRequest(

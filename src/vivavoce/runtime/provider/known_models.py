@@ -8,7 +8,7 @@ model of OpenAI's that is newer than this table is taken for the dearest.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -31,11 +31,52 @@ VOICES: tuple[Voice, ...] = (
     Voice("verse", "Verse", "Versatile and animated"),
 )
 
+OPENAI_VOICES = {
+    "alloy": "af_alloy",
+    "ash": "am_michael",
+    "ballad": "bm_fable",
+    "cedar": "am_fenrir",
+    "coral": "af_bella",
+    "echo": "am_echo",
+    "marin": "af_heart",
+    "sage": "af_kore",
+    "shimmer": "af_aoede",
+    "verse": "am_puck",
+}
+"""OpenAI's names for Kokoro's voices, chosen for likeness and quality. Kokoro's own names say the
+accent and the sex: `a` American, `b` British; `f` female, `m` male."""
+_ACCENTS = {"a": "American", "b": "British"}
+_WHOSE = {"f": "woman", "m": "man"}
+
+
+def local_voices(own: Sequence[str], only: str = "") -> tuple[Voice, ...]:
+    """The embedded engine's, told as they are: OpenAI's names first, then the mouth's own. `only`
+    is the one voice there is, where every name is that one."""
+    if only:
+        names = (*(voice.id for voice in VOICES), *own)
+        return tuple(_local(name, f"{only}; this mouth has no other") for name in names)
+    known = [(voice.id, OPENAI_VOICES[voice.id]) for voice in VOICES]
+    there = [(name, local) for name, local in known if local in own]
+    told = [_local(name, f"{_spoken_by(local)}: {local}") for name, local in there]
+    return (*told, *(_local(name, _spoken_by(name)) for name in own))
+
+
+def _local(name: str, description: str) -> Voice:
+    shown = name.rpartition("_")[2].capitalize()
+    return Voice(name, shown, description, recommended=name in ("marin", "cedar"))
+
+
+def _spoken_by(own: str) -> str:
+    accent, whose = _ACCENTS.get(own[:1], ""), _WHOSE.get(own[1:2], "voice")
+    words = f"{accent} {whose}".strip()
+    return f"{'An' if words[:1] in 'AEIOU' else 'A'} {words}, English"
+
+
 SESSION_SECONDS = 60 * 60.0
 DEFAULT_CONTEXT = 32_000
 
 CONTEXT_BY_PREFIX: dict[str, int] = {
-    "vivavoce": 8_000,  # the embedded engine's, as it tells its brain
+    "vivavoce": 8_000,  # the embedded engine's, until its brain is loaded and tells
     "gpt-realtime": 32_000,
     "gpt-realtime-mini": 32_000,
     "gpt-realtime-2": 128_000,

@@ -14,8 +14,9 @@ import asyncio
 import logging
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -25,14 +26,18 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 from vivavoce.errors import (
     Conflict,
     ModelUnavailable,
+    NotFound,
     ProviderError,
     ProviderRateLimited,
     ProviderRefused,
     Unavailable,
 )
+from vivavoce.language.en.telling import voice_sample
 from vivavoce.retrying import retried
-from vivavoce.runtime.ports import AudioCall, Call, Capabilities, Clock, Closed
+from vivavoce.runtime.ports import AudioCall, Call, Capabilities, Clock, Closed, Voice
 from vivavoce.runtime.provider.known_models import capabilities_of
+from vivavoce.session.context import fixed_tokens
+from vivavoce.wire.brain import Budget
 from vivavoce.wire.hints import bare_tools
 
 CALL_NOT_FOUND = "call_not_found"
@@ -105,6 +110,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+Weigh = Callable[[str, Sequence[Mapping[str, Any]]], int | None]
+"""How many tokens instructions and tools are to a model; None where nobody can tell."""
 
 OPENAI = "https://api.openai.com/v1"
 SECRET_SECONDS = 60
@@ -198,7 +206,13 @@ class OpenAIProvider:
         clock: Clock,
         websocket_base_url: str | None = None,
         embedded: bool = False,
+        window: Callable[[], Budget | None] = lambda: None,
+        weigh: Weigh = lambda prompt, tools: None,
+        voices: tuple[Voice, ...] = (),
     ) -> None:
+        """`window`: how much its model reads, where that is known better than by its name;
+        `weigh`: what instructions and tools are to it; `voices` are its own, where they are not
+        those of its model."""
         self._base_url = base_url.rstrip("/")
         self._websocket_base_url = websocket_base_url
         self._key = api_key or ""
@@ -207,7 +221,9 @@ class OpenAIProvider:
         parts = urlsplit(self._base_url)
         self._host = parts.hostname or "provider"
         self._place = parts.netloc.rpartition("@")[2]
-        self._embedded = embedded
+        self._embedded, self._voices = embedded, voices
+        self._samples: dict[str, bytes] = {}
+        self._window, self._weigh = window, weigh
         self._secrets_offered = True
         self._texts: dict[str, OpenAISideband] = {}  # up, and not attached yet
         self._client: AsyncOpenAI | None = None
@@ -233,7 +249,23 @@ class OpenAIProvider:
 
     @property
     def capabilities(self) -> Capabilities:
-        return capabilities_of(self._model)
+        known, window = capabilities_of(self._model), self._window()
+        if self._voices:
+            known = replace(known, voices=self._voices)
+        if window is None:
+            return known
+        return replace(
+            known,
+            context_tokens=window.context_tokens,
+            history_tokens=window.history_tokens,
+        )
+
+    def fixed(self, session: Mapping[str, Any]) -> int:
+        """How many tokens of each answer its instructions and tools take."""
+        prompt, tools = str(session.get("instructions") or ""), session.get("tools") or ()
+        if (weighed := self._weigh(prompt, tools)) is not None:
+            return weighed
+        return fixed_tokens(prompt, bare_tools(tools))
 
     @property
     def last_error(self) -> str | None:
@@ -315,6 +347,23 @@ class OpenAIProvider:
                 return AudioCall(call_id, f"/v1/realtime?call_id={call_id}", secret)
             case _:
                 raise self._noted(ProviderRefused("The engine's answer cannot be read."))
+
+    async def sample(self, voice: Voice) -> bytes:
+        """A sentence in that voice, as MP3; made once. Only our own engine gives it for nothing:
+        raises `NotFound` at any other."""
+        if not self._embedded:
+            raise NotFound("This provider gives no samples of its voices.")
+        if voice.id not in self._samples:
+            answer = await self._request(
+                lambda client: client.audio.speech.create(
+                    model=self._model,
+                    voice=voice.id,
+                    input=voice_sample(voice.name),
+                    response_format="mp3",
+                )
+            )
+            self._samples[voice.id] = answer.content
+        return self._samples[voice.id]
 
     async def create_text_call(self, session: Mapping[str, Any]) -> str:
         """A session without a call, for text alone. Its connection is all it has, so it is up

@@ -169,6 +169,7 @@ class Connector:
                 briefing=self._parts.profile.briefing(user),
                 history=past.items,
                 history_tokens=past.tokens,
+                gist=past.gist,
                 greeting=waiting.greeting if past.items else fresh,
                 reason=waiting.reason,
             )

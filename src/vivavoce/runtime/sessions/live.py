@@ -22,6 +22,7 @@ from vivavoce.runtime.calls.outcomes import RunsTools, ToolRequest
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.ports import Clock
 from vivavoce.runtime.provider.openai import OpenAIProvider
+from vivavoce.runtime.sessions.recording import Recorder
 from vivavoce.runtime.sessions.records import SessionRecords
 from vivavoce.runtime.sessions.sideband import SidebandConnection
 from vivavoce.session import effects as fx
@@ -36,6 +37,7 @@ from vivavoce.session.events import (
 )
 from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Setup
+from vivavoce.session.replay import Step as ReplayStep
 from vivavoce.session.state import Phase
 from vivavoce.wire.events import TranscriptionCompleted, TranscriptionDelta, TurnTraced, VoiceEvent
 from vivavoce.wire.records.talk import Change, Entry, Status
@@ -76,6 +78,7 @@ class ToolRuns:
 
     async def _run(self, effect: fx.RunTool) -> None:
         pictures: tuple[str, ...] = ()
+        files: tuple[str, ...] = ()
         task = asyncio.current_task()
         assert task is not None
         if effect.call_id in self._stopped:  # before it began
@@ -97,7 +100,7 @@ class ToolRuns:
         )
         try:
             outcome = await self._executor.run(request)
-            output = outcome.for_model
+            output, files = outcome.for_model, outcome.files_changed
             if self._pictures:
                 pictures = tuple(f"data:{p.mime_type};base64,{p.data}" for p in outcome.pictures)
         except VivavoceError:
@@ -110,7 +113,7 @@ class ToolRuns:
         finally:
             self._calls.pop(effect.call_id, None)
             self._stopped.discard(effect.call_id)
-        await self._live.post(ToolFinished(effect.call_id, output, pictures))
+        await self._live.post(ToolFinished(effect.call_id, output, pictures, files))
 
 
 log = logging.getLogger(__name__)
@@ -121,6 +124,9 @@ _COMMIT_RETRIES = (0.2, 1.0, 3.0)
 
 Traced = Callable[[TurnTraced], None]
 """Hears of every turn that is over."""
+Noticed = Callable[[fx.Failed], None]
+"""Hears of every fault that a session meets."""
+_LEVELS = {"info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
 
 class Answers(Protocol):
@@ -158,6 +164,7 @@ class Posted:
     event: SessionEvent
     call_id: str | None = None
     taken: asyncio.Future[bool] | None = None
+    frame: bytes | None = None
 
 
 def resolve(taken: asyncio.Future[bool] | None, *, value: bool) -> None:
@@ -198,13 +205,15 @@ class LiveSession:
         executor: RunsTools,
         clock: Clock,
         traced: Traced | None = None,
+        failed: Noticed | None = None,
         answers: Answers | None = None,
         inbox: int = INBOX,
+        recorder: Recorder | None = None,
     ) -> None:
         self.machine = machine
         self.records = records
-        self._journal, self._clock = journal, clock
-        self._traced, self._answers_to = traced, answers
+        self._journal, self._clock, self._recorder = journal, clock, recorder
+        self._traced, self._failed, self._answers_to = traced, failed, answers
         self.tools = ToolRuns(self, executor, pictures=provider.capabilities.pictures)
         self._inbox: asyncio.Queue[Posted] = asyncio.Queue(inbox)
         self._outbox = Step()
@@ -250,14 +259,16 @@ class LiveSession:
             user_heard=state.clock.user_heard.timestamp() if state.clock.user_heard else 0.0,
         )
 
-    async def post(self, event: SessionEvent, call_id: str | None = None) -> None:
+    async def post(
+        self, event: SessionEvent, call_id: str | None = None, frame: bytes | None = None
+    ) -> None:
         """Waits while the inbox is full: a flood slows down whoever causes it.
 
         With `call_id` it is about that call, and of no interest once there is another.
         """
         if self._over.is_set():
             return
-        posted = Posted(event, call_id)
+        posted = Posted(event, call_id, frame=frame)
         try:
             self._inbox.put_nowait(posted)
         except asyncio.QueueFull:
@@ -326,7 +337,7 @@ class LiveSession:
         """Is nobody speaking, and nothing under way that would be lost in other hands?"""
         state = self.machine.state
         quiet = state.phase in (Phase.READY, Phase.WAITING_TASK)
-        busy = state.work.open_calls or state.talk.responses.busy or state.talk.responses.wished
+        busy = state.work.open_calls or state.talk.responses.owing
         return quiet and not busy and self._inbox.empty() and not self._decided.is_set()
 
     async def let_go(self) -> None:
@@ -389,7 +400,7 @@ class LiveSession:
             return
         now, after = self._clock.now(), list[fx.Effect]()
         self._taking = posted.taken
-        for effect in self._effects(posted.event, now):
+        for effect in self._effects(posted.event, now, posted.frame):
             match effect:
                 case fx.Tell():  # by far the most
                     after.append(effect)
@@ -417,12 +428,23 @@ class LiveSession:
                 await self._room.wait()
         self._taking = None
 
-    def _effects(self, event: SessionEvent, now: datetime) -> list[fx.Effect]:
+    def _effects(
+        self, event: SessionEvent, now: datetime, frame: bytes | None = None
+    ) -> list[fx.Effect]:
         """What the event makes the machine do, and what its price does."""
-        effects = self.machine.receive(event, now)
+        effects = self._received(event, now, frame)
         used = [effect for effect in effects if isinstance(effect, fx.Account)]
         if used and self.records.account(used):
-            effects += self.machine.receive(BudgetSpent(), now)
+            effects = [*effects, *self._received(BudgetSpent(), now)]
+        return effects
+
+    def _received(
+        self, event: SessionEvent, now: datetime, frame: bytes | None = None
+    ) -> list[fx.Effect]:
+        """Everything that the machine is told goes through here, and into the recording."""
+        effects = self.machine.receive(event, now)
+        if self._recorder is not None:
+            self._recorder.add(ReplayStep(now, event, effects, frame))
         return effects
 
     def _set_timer(self, effect: fx.StartTimer | fx.StopTimer, group: asyncio.TaskGroup) -> None:
@@ -452,6 +474,10 @@ class LiveSession:
         """Store, tell, then the rest; True once the session is closed."""
         step = self._storing
         step.changes[:0] = self.records.take()
+        if self._recorder is not None:
+            over = self.machine.phase is Phase.TERMINATED or _LET_GO in step.after
+            now, beside = self._clock.now(), bool(step.changes)
+            step.changes += self._recorder.take(now, beside=beside, over=over)
         if step.changes:
             await self._commit(step.changes)
         self._storing = Step()
@@ -488,10 +514,18 @@ class LiveSession:
         elif self._traced is not None and isinstance(event, TurnTraced):
             self._traced(event)
 
+    def _note(self, fault: fx.Failed) -> None:
+        told = {"session_id": self.id, "code": fault.code, "recovery": str(fault.recovery)}
+        log.log(_LEVELS[fault.level], "A session met a fault", extra=told)
+        if self._failed is not None:
+            self._failed(fault)
+
     async def _perform(self, effect: fx.Effect, group: asyncio.TaskGroup) -> None:
         match effect:
             case fx.Send():
                 await self._sideband.send(effect.command)
+            case fx.Failed():
+                self._note(effect)
             case fx.RunTool() if not self._letting_go:  # else whoever has it next is asked again
                 self.tools.start(effect, group)
             case fx.Answered():
@@ -520,9 +554,11 @@ class LiveSession:
         try:
             if self.machine.state.sideband.call_id:
                 await self._sideband.hang_up(self.machine.state.sideband.call_id)
-            effects = self.machine.receive(End("error", Status.ERROR), self._clock.now())
+            effects = self._received(End("error", Status.ERROR), self._clock.now())
             told = self.records.write(effects, self._clock.now(), self.machine.state)
             ending = [*self.records.take(), *told]
+            if self._recorder is not None:
+                ending += self._recorder.take(self._clock.now(), beside=True, over=True)
             await self._journal.commit([*unwritten, *ending])
         except Exception:  # the boundary of this session: others must not suffer for it
             log.exception("A session could not be ended well", extra={"session_id": self.id})

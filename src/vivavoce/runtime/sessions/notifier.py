@@ -4,6 +4,7 @@ should hear it, and what the user says to it goes back."""
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 
 from vivavoce.errors import VivavoceError
@@ -24,9 +25,14 @@ from vivavoce.session.events import (
     SessionEvent,
     TaskFinished,
     TaskStarted,
+    Update,
 )
 from vivavoce.session.state import Phase
+from vivavoce.wire.records.talk import ToolCall
 from vivavoce.wire.records.work import Role, at_least
+
+_NAME = re.compile(r"[\w.@+/-]{1,160}")
+_MOST_FILES = 10
 
 log = logging.getLogger(__name__)
 
@@ -73,6 +79,19 @@ class SessionNotifier:
             return None
         session = max(mine, key=lambda live: _nearness(live, about)).records.session
         return Place(session_id=session.id, conversation_id=session.conversation_id)
+
+    async def changed(self, call: ToolCall, files: Sequence[str], role: Role) -> None:
+        """Files were changed by delegated work or by a client: whoever talks about them learns of
+        it at the next pause. A name is told only if it is plainly one, and nobody puts anything
+        into a talk that has a higher role."""
+        names = [name for name in files if _NAME.fullmatch(name)][:_MOST_FILES]
+        more = len(files) - len(names)
+        told = ", ".join([*names, *([f"{more} more"] if more else [])])
+        who = "delegated work" if call.origin == "task" else "the user, by hand"
+        words = f"For information: files of the workspace were changed meanwhile by {who}: {told}."
+        for live in self._going_on(call.user_id):
+            if at_least(role, _role(live)):
+                await live.post(Update(f"files:{call.origin}:{told}", words))
 
     async def resolve(self, user_id: str, effect: fx.Resolve, role: Role) -> None:
         """The user's spoken yes or no, in a session of this role. One that comes too late changes

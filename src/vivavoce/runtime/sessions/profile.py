@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from vivavoce.errors import Forbidden, InvalidRequest
+from vivavoce.errors import SAID, Forbidden, InvalidRequest
 from vivavoce.runtime.agents.agent import Agent
 from vivavoce.runtime.agents.source import AgentSource
 from vivavoce.runtime.agents.work import picked
@@ -46,6 +46,9 @@ INTERIM = {
 """What is said while a tool is slow; others get the policy's own words."""
 
 
+_UNHURRIED = frozenset({"ask_user", "wait"})
+"""They wait for the user, or for as long as they were told."""
+
 _NOT_FOR_ALL = frozenset({"filesystem", "development", "mcp"})
 """Categories of tools: files, commands, programs outside the sandbox."""
 _INSIDE = "embedded"
@@ -75,6 +78,8 @@ class Defaults(Record):
     peer_text: Literal["deny", "allow"] = "deny"
     auto_approve: bool = True
     """Whether anybody may switch the asking off."""
+    recording: bool = True
+    """Whether what sessions go through is kept, to be played again."""
     inbox: int = 1024
     """Events that may wait for one session's loop."""
 
@@ -247,6 +252,12 @@ class Profile:
             found["unheard"][-1] += f" {typing[0]}"
         return {key: words for key, words in found.items() if words}
 
+    def _fault_words(self) -> dict[str, list[str]]:
+        """The agent's own; what names the user is not for a policy, which knows nobody."""
+        own = {code: self.agent.words[code] for code in SAID if code in self.agent.words}
+        found = {code: [w for one in said if (w := _filled(one, {}))] for code, said in own.items()}
+        return {code: words for code, words in found.items() if words}
+
     def _preferred(self, user: UserContext | None) -> str | None:
         """A voice that this provider does not have is no reason to refuse a session."""
         known = [option.id for option in self.capabilities.voices]
@@ -267,6 +278,8 @@ class Profile:
             attach_tries=defaults.attach_tries,
             attach_delay=defaults.attach_delay,
             interim=INTERIM,
+            fault_words=self._fault_words(),
+            unhurried=_UNHURRIED,
             peer_text=defaults.peer_text,
         )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from vivavoce.runtime.provider.known_models import FREE, Budget, Price, cost_micros, price_of
@@ -33,6 +33,8 @@ from vivavoce.wire.records.talk import (
 )
 
 TITLE_LENGTH = 60
+SNAPSHOT_TURNS = 5
+SNAPSHOT_EVERY = timedelta(seconds=30)
 
 
 def title_from(entry: Entry) -> str | None:
@@ -51,7 +53,10 @@ def begun(user_id: str, now: datetime, *, title: str | None = None, **known: Any
 
 
 _THEIRS: dict[str, Any] = dict.fromkeys(
-    ("title", "summary", "extracted_intent", "intent_payload", "linked_goal_id", "linked_task_id")
+    (
+        *("title", "summary", "gist", "extracted_intent", "intent_payload"),
+        *("linked_goal_id", "linked_task_id"),
+    )
 )
 
 
@@ -89,6 +94,10 @@ class SessionRecords:
         self._workspace = workspace
         self._price, self._budget = price, budget or Budget()
         self._title: str | None = None  # of our own choice
+        self._called: dict[str, str] = {}  # call id → tool
+        self._turns: dict[str, Entry] = {}  # the last things said, by the ids of their entries
+        self._asked = set[str]()  # what the user said in this session
+        self._saved = session.created_at  # when the last snapshot was taken
         self._written: datetime | None = None  # when they last changed and are not taken yet
 
     def write(self, effects: Sequence[fx.Effect], now: datetime, state: State) -> list[Change]:
@@ -107,6 +116,9 @@ class SessionRecords:
                         self.conversation = replace(self.conversation, title=title)
                         self._title = title
                     changes.append(PutEntry(entry, replace=not backfill))
+                    self._remember(entry)
+                case fx.RunTool(call_id=call_id, name=name):
+                    self._called[call_id] = name
                 case fx.Close(status=status, reason=reason):
                     self.session = replace(
                         self.session, status=status, end_reason=reason, ended_at=now
@@ -116,6 +128,8 @@ class SessionRecords:
                     changes.append(Put(self._snapshot(now, state)))
                 case _:
                     pass
+        if changes and self._due(now):
+            changes.append(Put(self._snapshot(now, state)))
         if changes:
             self._written = now
         return changes
@@ -126,7 +140,9 @@ class SessionRecords:
         if now is None:
             return []
         self.session = replace(self.session, updated_at=now)
-        conversation = ours(self.conversation, updated_at=now, title=self._title)
+        # Once: by the next time somebody may have found a better one.
+        title, self._title = self._title, None
+        conversation = ours(self.conversation, updated_at=now, title=title)
         return [PutConversation(conversation), PutSession(self.session)]
 
     def account(self, used: Sequence[fx.Account]) -> bool:
@@ -150,8 +166,26 @@ class SessionRecords:
         metadata = {**self.session.metadata, **known}
         self.session = replace(self.session, call_id=call_id, metadata=metadata)
 
+    def _remember(self, entry: Entry) -> None:
+        if entry.kind is Kind.USER:
+            self._asked.add(entry.id)
+        if entry.kind in (Kind.USER, Kind.ASSISTANT):
+            self._turns[entry.id] = entry
+            ordered = sorted(self._turns.values(), key=lambda one: one.ordinal)
+            self._turns = {one.id: one for one in ordered[-2 * SNAPSHOT_TURNS :]}
+
+    def _due(self, now: datetime) -> bool:
+        """Is it time for another snapshot, in the middle of the talk?"""
+        return bool(self._turns) and now - self._saved >= SNAPSHOT_EVERY
+
+    def _work(self, names: Sequence[str]) -> list[dict[str, str]]:
+        return [{"id": name, "tool": self._called.get(name, "task")} for name in names]
+
     def _snapshot(self, now: datetime, state: State) -> Snapshot:
-        """What the entries do not say (seed 000 §7.3)."""
+        """Where the session stands, in one place (seed 000 §7.3)."""
+        self._saved = now
+        pending = sorted(state.work.open_calls | state.work.tasks)
+        turns = [{"role": str(one.kind), "text": one.text} for one in self._turns.values()]
         return Snapshot(
             session_id=self.session.id,
             user_id=self.session.user_id,
@@ -160,7 +194,12 @@ class SessionRecords:
                 "conversation_id": self.session.conversation_id,
                 "voice": state.setup.voice,
                 "working_directory": self._workspace,
-                "pending_tasks": sorted(state.work.open_calls | state.work.tasks),
+                "last_turns": turns,
+                "total_turns": len(self._asked),
+                "active_files": list(reversed(state.work.files_changed)),
+                "pending_tasks": pending,
+                "open_tasks": self._work(pending),
+                "finished_tasks": self._work(state.work.finished),
                 "estimated_tokens": state.clock.context_tokens,
                 "summary": self.conversation.summary,
             },

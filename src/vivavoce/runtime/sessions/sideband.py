@@ -9,22 +9,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
+from typing import Protocol
 
 from vivavoce.errors import ProviderError
 from vivavoce.runtime.ports import Clock, Closed
 from vivavoce.runtime.provider.openai import OpenAIProvider, OpenAISideband
 from vivavoce.session.effects import Attach
 from vivavoce.session.events import AttachFailed, BadFrame, SessionEvent, SidebandLost, SidebandUp
-from vivavoce.wire.realtime.client import ClientEvent
+from vivavoce.wire.realtime.client import ClientEvent, ListItems
 from vivavoce.wire.realtime.server import Malformed, decode
 
 log = logging.getLogger(__name__)
 
 _HANG_UP_SECONDS = 3.0
 
-Post = Callable[[SessionEvent, str], Awaitable[None]]
-"""An event, and the call it came from."""
+
+class Post(Protocol):
+    """An event, and the call it came from; of the provider's, with its frame."""
+
+    def __call__(
+        self, event: SessionEvent, call_id: str, frame: bytes | None = None
+    ) -> Awaitable[None]: ...
 
 
 class SidebandConnection:
@@ -54,12 +60,12 @@ class SidebandConnection:
         self._sideband = sideband
         await self._post(SidebandUp(), call_id)
         while not isinstance(frame := await sideband.receive(), Closed):
-            await self._post(_read(frame), call_id)
+            await self._post(_read(frame), call_id, frame)
         self._sideband = None
         await sideband.close()
         await self._post(SidebandLost(frame.code, frame.hung_up), call_id)
 
-    async def send(self, command: ClientEvent) -> None:
+    async def send(self, command: ClientEvent | ListItems) -> None:
         if self._sideband is None:
             return
         try:

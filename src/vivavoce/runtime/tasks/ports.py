@@ -197,6 +197,10 @@ class Backends:
     def cards(self) -> list[AgentCard]:
         return [card for backend in self.backends for card in backend.agents()]
 
+    def able(self) -> bool:
+        """Can any of them work now?"""
+        return any(card.available for card in self.cards())
+
     def find(self, agent: str) -> tuple[Backend, AgentCard] | None:
         for backend in self.backends:
             for card in backend.agents():

@@ -99,7 +99,7 @@ async def session_details(
     """A session, the whole transcript of its conversation, and how its last turns went."""
     summary = await here.library.summary(session_id, user)
     return s.SessionDetailResponse(
-        session=_info(summary, here.clock.now()),
+        session=_details(summary, here.clock.now()),
         transcript=await _transcript(here, summary),
         turns=[s.TurnTrace.of(orjson.loads(e.data)) for e in await here.library.turns(summary)],
     )
@@ -277,9 +277,7 @@ async def resume_session(
     return s.ResumeSessionResponse(
         session_id=session_id,
         session=_info(summary, here.clock.now()),
-        context_to_inject=[
-            {k: v for k, v in item.items() if k != "id"} for item in resumed.history.items
-        ],
+        context_to_inject=[s.ConversationItem.model_validate(one) for one in resumed.history.items],
         seeded=True,
         transcript=await _transcript(here, summary),
         realtime=_opened(here, resumed),
@@ -293,6 +291,11 @@ def _info(summary: SessionSummary, now: datetime) -> s.SessionInfo:
     lasted = summary.session.duration_ms(now)
     told = {"turn_count": summary.turn_count, "title": summary.title}
     return s.SessionInfo.of(summary.session, duration_ms=lasted, **told)
+
+
+def _details(summary: SessionSummary, now: datetime) -> s.SessionDetails:
+    given = summary.session.metadata.get("custom")
+    return s.SessionDetails.of(_info(summary, now), metadata=given)
 
 
 async def _transcript(here: Services, summary: SessionSummary) -> list[s.TranscriptEntry]:
@@ -433,4 +436,5 @@ async def open_audio(here: Here, key: Key) -> s.AudioCallResponse:
 async def ice_config(here: Here, user: User) -> s.IceConfigResponse:
     """ICE servers for `RTCPeerConnection`; OpenAI itself needs none."""
     servers = [s.IceServer.model_validate(server) for server in here.options.ice_servers]
-    return s.IceConfigResponse(ice_servers=servers)
+    policy = here.options.ice_transport_policy
+    return s.IceConfigResponse(ice_servers=servers, ice_transport_policy=policy)

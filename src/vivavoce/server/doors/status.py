@@ -8,12 +8,12 @@ import asyncio
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Path
 from fastapi.responses import JSONResponse, Response
 from pydantic import Discriminator, Field, Tag
 
 from vivavoce import __version__
-from vivavoce.errors import VivavoceError
+from vivavoce.errors import VivavoceError, found
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas.fields import NUMBER, Name, Request, Timestamp, View, data_file
 from vivavoce.server.services import AsRole, Here, Services, SessionPath, Sparse, User, json_only
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 
 Health = Literal["healthy", "degraded", "unhealthy"]
+_PROBE_SECONDS = 3.0
+"""For what a probe has to ask somebody else."""
 
 
 class HealthAmplifier(View):
@@ -308,10 +310,11 @@ def _process() -> psutil.Process:
 async def health(here: Here, response: Response) -> HealthResponse:
     """For load balancers: quick, open, and silent about anyone.
 
-    503 where the engine inside cannot start, which `/ready` and the log say more of. While it
-    still fetches or loads its models the server is healthy, and not ready.
+    503 where nothing can be served: the engine inside cannot start, the database does not answer,
+    or the provider refuses us or cannot be reached; `/ready` and the log say more. While the
+    engine still fetches or loads its models the server is healthy, and not ready.
     """
-    status = _health(here)
+    status = await _health(here)
     if status == "unhealthy":
         response.status_code = 503
     return HealthResponse(
@@ -332,7 +335,7 @@ async def status(here: Here, user: User) -> StatusResponse:
     return StatusResponse(
         work=WorkStatus.model_validate(here.toolset.status()),
         server=ServerStatus(
-            status=_health(here),
+            status=await _health(here),
             version=__version__,
             uptime_seconds=_uptime(here),
             started_at=here.started_at,
@@ -361,10 +364,24 @@ async def status(here: Here, user: User) -> StatusResponse:
     )
 
 
-def _health(here: Services) -> Health:
+async def _health(here: Services) -> Health:
     if here.engine is not None and here.engine.failed:
         return "unhealthy"
+    database, provider = await asyncio.gather(_database(here), _reachable(here))
+    if not database or not provider:
+        return "unhealthy"
     return "degraded" if here.provider.last_error else "healthy"
+
+
+async def _reachable(here: Services) -> bool:
+    """Of a provider elsewhere, as far as it is known at once; it is asked once in a while."""
+    if here.engine is not None:
+        return True  # loading, or ready
+    try:
+        async with asyncio.timeout(_PROBE_SECONDS):
+            return await here.provider.check()
+    except TimeoutError:
+        return True  # nobody knows yet
 
 
 def _intents(here: Services) -> IntentsStatus | None:
@@ -431,7 +448,7 @@ async def metrics(here: Here, user: User) -> Response:
 
 async def _database(here: Services) -> bool:
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(_PROBE_SECONDS):
             await here.store.log_bounds()
     except (VivavoceError, OSError, TimeoutError):
         return False
@@ -514,8 +531,35 @@ async def update_session(
 
 @configuration.get("/config/voices", operation_id="getVoices", responses=errors())
 async def voices(here: Here, user: User) -> VoicesResponse:
-    """The voices of the provider's model."""
-    return VoicesResponse.of(here.profile.capabilities)
+    """The voices that are there: the embedded engine's with a sample each, or those of the
+    provider's model."""
+    return VoicesResponse(
+        voices=[
+            VoiceOption.of(
+                one, sample_url=f"/config/voices/{one.id}/sample" if here.provider.ours else None
+            )
+            for one in here.profile.capabilities.voices
+        ]
+    )
+
+
+class _Mp3(Response):
+    media_type = "audio/mpeg"
+
+
+@configuration.get(
+    "/config/voices/{voice}/sample",
+    operation_id="getVoiceSample",
+    response_class=_Mp3,
+    responses=errors(404, 502, 503),
+)
+async def voice_sample(
+    here: Here, user: User, voice: Annotated[str, Path(max_length=64)]
+) -> Response:
+    """A sentence in that voice, as MP3. Only the embedded engine has samples."""
+    known = {one.id: one for one in here.profile.capabilities.voices}
+    sample = await here.provider.sample(found(known.get(voice), "Voice", voice))
+    return _Mp3(sample, headers={"Cache-Control": "private, max-age=86400"})
 
 
 @configuration.get(

@@ -48,7 +48,9 @@ OPERATOR_PATHS = frozenset({"/status", "/metrics"})  # what everyone does, and h
 DEVELOPER_PATHS = frozenset({"/config"})  # the policy, and paths of the machine
 # A call that no model asked for; which role may is the operator's choice.
 EXECUTE, WEBHOOK = "/execute/", "/webhook/tool-call"
-API_PATHS = frozenset({"/docs", "/redoc", "/openapi.json"})  # the same for all
+# What the API is: the same for all, as in the project's own documents, and nothing of anyone.
+API_PATHS = frozenset({"/docs", "/redoc", "/openapi.json"})
+API_FILES = "/static-offline-docs/"
 OPERATOR = "operator"  # who has a token, where users have JWTs
 _SUBPROTOCOL = "openai-insecure-api-key."
 
@@ -111,6 +113,8 @@ class Authenticator:
             return Identity(None)
         if path in self._open_paths or KEYED_PATHS.fullmatch(path) or _is_page(path):
             return Identity(None)
+        if path in API_PATHS or path.startswith(API_FILES):
+            return Identity(None)
         headers = Headers(scope=scope)
         if self.mode == "off":
             return Identity(_named_user(headers.get("x-user-id")), role="operator")
@@ -162,7 +166,7 @@ class Authenticator:
                 role=identity.role,
                 needed=least,
             )
-        of_nobody = path in OPERATOR_PATHS | DEVELOPER_PATHS | API_PATHS
+        of_nobody = path in OPERATOR_PATHS | DEVELOPER_PATHS
         if self._jwt is not None and identity.by is not None and not of_nobody:
             raise Unauthorized(f"{path[:64]} is a user's: it takes a JWT, and no operator's token")
 

@@ -160,7 +160,6 @@ class SearchResponse(View):
 
 
 Clock = Annotated[str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", examples=["09:00"])]
-Chronotype = Literal["early", "neutral", "late"]
 Verbosity = Literal["brief", "normal", "detailed"]
 
 
@@ -351,7 +350,7 @@ class ProfileResponse(View):
     user_id: str
     name: str | None
     time_zone: str | None = Field(description="Null: the server's")
-    chronotype: Chronotype | None
+    chronotype: str | None
     work_hours: Hours | None
     sleep_window: Hours | None
 
@@ -371,7 +370,9 @@ class ProfileChange(Request):
 
     name: str | None = Field(default=None, max_length=200)
     time_zone: str | None = Field(default=None, max_length=64, examples=["Europe/Berlin"])
-    chronotype: Chronotype | None = None
+    chronotype: str | None = Field(
+        default=None, max_length=40, examples=["early", "night owl, slow before ten"]
+    )
     work_hours: Hours | None = None
     sleep_window: Hours | None = None
 

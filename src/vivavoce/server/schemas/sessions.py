@@ -112,6 +112,12 @@ class SessionInfo(View):
     conversation_id: str
 
 
+class SessionDetails(SessionInfo):
+    metadata: dict[str, Any] | None = Field(
+        default=None, description="As it was given to `POST /sessions`"
+    )
+
+
 class SessionListResponse(View):
     sessions: list[SessionInfo]
     count: int
@@ -137,14 +143,22 @@ class TranscriptEntryIn(Request):
     tool_arguments: dict[str, Any] | None = None
     tool_result: dict[str, Any] | None = None
     audio_duration_ms: Annotated[int, Field(ge=0, le=86_400_000), NUMBER] | None = None
+    item_id: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=256,
+        description="The provider's id of what was said: an item is stored once, whoever tells it.",
+    )
     # What we know better ourselves, so that an entry can be sent back as it was read.
-    item_id: str | None = Field(default=None, max_length=256, description="Ignored.")
     interrupted: StrictBool | None = Field(default=None, description="Ignored.")
     generated_text: str | None = Field(default=None, max_length=100_000, description="Ignored.")
+    heard_estimated: StrictBool | None = Field(default=None, description="Ignored.")
 
 
 class TranscriptEntry(View):
-    """`text` is what was said or heard; `generated_text` what the assistant meant to say."""
+    """`text` is what was said or heard, of an answer that still sounds what was heard so far;
+    `generated_text` what the assistant meant to say. `heard_estimated`: how far it was heard is
+    reckoned by the clock, since nobody who plays it tells."""
 
     id: str = Field(validation_alias=AliasChoices(AliasPath("data", "client_id"), "id"))
     entry_type: EntryType = Field(validation_alias="kind")
@@ -158,6 +172,7 @@ class TranscriptEntry(View):
     item_id: str | None = _in("data", "item_id")
     interrupted: bool | None = _in("data", "interrupted")
     generated_text: str | None = _in("data", "generated")
+    heard_estimated: bool | None = _in("data", "estimated")
 
 
 class TurnTrace(View):
@@ -178,7 +193,7 @@ class TurnTrace(View):
 
 
 class SessionDetailResponse(View):
-    session: SessionInfo
+    session: SessionDetails
     transcript: list[TranscriptEntry]
     turns: list[TurnTrace] = Field(
         description="How the last 100 turns of this session went, newest last."
@@ -198,10 +213,27 @@ class ResumeSessionRequest(Request):
     voice: str | None = Field(default=None, min_length=1, max_length=64)
 
 
+class ContentPart(View):
+    type: Literal["input_text", "output_text"]
+    text: str
+
+
+class ConversationItem(View):
+    """As the Realtime protocol has it: what was said, a call, or what came of one."""
+
+    type: Literal["message", "function_call", "function_call_output"]
+    role: Literal["user", "assistant", "system"] | None = None
+    content: list[ContentPart] | None = None
+    call_id: str | None = None
+    name: str | None = None
+    arguments: str | None = Field(default=None, description="A string that contains JSON")
+    output: str | None = None
+
+
 class ResumeSessionResponse(View):
     session_id: str
     session: SessionInfo
-    context_to_inject: list[dict[str, Any]]
+    context_to_inject: list[ConversationItem]
     seeded: bool = Field(description="The server tells the model itself; nothing to inject.")
     transcript: list[TranscriptEntry]
     realtime: SessionResponse

@@ -161,7 +161,8 @@ class Progress:
             return
         self._busy, self._last = True, now
         try:
-            await self._report(*told(progress, total, message))
+            whole = {} if total is None else {"total": total}
+            await self._report(*told(progress, total, message), {"done": progress, **whole})
         finally:
             self._busy = False
 

@@ -204,7 +204,7 @@ async def grep(workspace: Workspace, query: Query, path: str, program: str | Non
         return ToolOutput(f"No matches{note}.", "matches")
     least = "" if answer.complete else "at least "
     head = f"Found {least}{count(matches, 'match', 'matches')} in {count(files, 'file')}{note}:"
-    return ToolOutput("\n".join([head, *lines]), "matches")
+    return ToolOutput("\n".join([head, *lines]), "matches", frame=(1, 0))
 
 
 async def _answer(

@@ -159,12 +159,14 @@ def _listed(found: list[Found], how: str, cut: bool) -> ToolOutput:
     counts = (count(len(found) - folders, "file"), count(folders, "folder"))
     number = " and ".join(one for one in counts if not one.startswith("0 "))
     names = [label(one.parts) + "/" * one.folder for one in found[:MAX_LISTED]]
+    listed = len(names)
     if len(found) > MAX_LISTED:
         names.append(f"({len(found) - MAX_LISTED} more)")
     if cut:
         names.append("(There are too many files to look at all of them.)")
     order = ", the newest first" if len(found) > 1 else ""
-    return ToolOutput("\n".join([f"Found {number}{how}{order}:", *names]), "files")
+    text = "\n".join([f"Found {number}{how}{order}:", *names])
+    return ToolOutput(text, "files", frame=(1, len(names) - listed))
 
 
 FilePath = Annotated[str, Field(min_length=1, max_length=MAX_PATH)]

@@ -61,6 +61,9 @@ class Conversation(Record):
     context_type: str = "voice"
     title: str | None = None
     summary: str | None = None
+    """In a client's words."""
+    gist: Json | None = None
+    """What the server gathered of it (`language.en.gist`)."""
     ended_at: datetime | None = None
     metadata: Json = field(default_factory=dict)
     # The latest intent (seed 004 §8); all of them are records of their own.
@@ -199,11 +202,23 @@ class Snapshot(Record):
     data: Json
 
 
+class Recording(Record):
+    """A part of what a session went through, as its machine was told it (`session.replay`)."""
+
+    session_id: str
+    user_id: str
+    number: int
+    """The parts of a session rise, also over a restart; the first of each process has how its
+    machine began."""
+    saved_at: datetime
+    data: Json
+
+
 # --- Changes: the only way to write -------------------------------------------
 
 
 class PutConversation(Value):
-    """A title, a summary or a latest intent of None leaves what is there."""
+    """A title, a summary, a gist or a latest intent of None leaves what is there."""
 
     conversation: Conversation
 
@@ -213,6 +228,8 @@ class PutSession(Value):
 
     session: VoiceSession
     new: bool = False
+    only: tuple[str, ...] = ()
+    """The fields to change, of one that is there; none is all of them."""
     limits: SessionLimits | None = None
     """For a new one: refused with `RateLimited`, in the same transaction, where the user has
     had enough. Sessions of the same conversation are not in its way: it takes them over."""
@@ -228,6 +245,7 @@ class PutEntry(Value):
 AnyRecord = (
     ToolCall
     | Snapshot
+    | Recording
     | Task
     | Approval
     | Person
@@ -249,10 +267,10 @@ class Put(Value):
     same one with a new status. A delivery that is delivered or refused stays so.
     """
 
-    record: AnyRecord
+    record: AnyRecord | Conversation
     only: tuple[str, ...] = ()
-    """The fields to change of a person or a plan, and a plan that is gone is left alone; none is
-    all of them."""
+    """The fields to change of a person, a plan or a conversation, and one of these that is gone is
+    left alone; none is all of them. A whole conversation is put by `PutConversation`."""
 
 
 class Settle(Value):

@@ -12,7 +12,7 @@ from vivavoce.store.columns import Id, Said, Utc, Words
 from vivavoce.store.schema import outbox
 
 revision = "0009"
-down_revision = "0006"
+down_revision = "0007"
 branch_labels = None
 depends_on = None
 

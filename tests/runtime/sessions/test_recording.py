@@ -1,0 +1,113 @@
+"""A recording is made in parts, beside what is stored anyway, and never in the middle of a word."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.session.scene import START, Scene, answer, user_turn
+from vivavoce.runtime.sessions import recording
+from vivavoce.runtime.sessions.recording import ENOUGH, Recorder
+from vivavoce.session import events as ev
+from vivavoce.session.replay import Step, runs
+from vivavoce.wire.realtime import facts as rt
+from vivavoce.wire.records.talk import Put, Recording
+
+
+class Bench(Scene):
+    def __init__(self) -> None:
+        super().__init__()
+        self.recorder = Recorder(self.machine)
+
+    def send(self, *events: ev.SessionEvent) -> list[Any]:
+        out: list[Any] = []
+        for event in events:
+            effects = super().send(event)
+            self.recorder.add(Step(self.now, event, effects))
+            out += effects
+        return out
+
+    def take(self, *, beside: bool = True, over: bool = False) -> list[Recording]:
+        taken = self.recorder.take(self.now, beside=beside, over=over)
+        return [
+            one.record
+            for one in taken
+            if isinstance(one, Put) and isinstance(one.record, Recording)
+        ]
+
+
+def test_a_part_waits_for_a_commit_and_for_the_end_of_what_is_said() -> None:
+    bench = Bench()
+    bench.connect()
+    assert bench.take(beside=False) == []
+    (first,) = bench.take()
+    assert set(first.data) == {"began", "steps"}
+    bench.send(rt.ResponseCreated("r1"), rt.AssistantDelta("r1", "a1", "My car"))
+    bench.send(*user_turn("u1"), rt.UserTranscriptDelta("u1", "Whose?"))
+    assert bench.take() == []
+    bench.send(rt.ResponseDone("r1", status="cancelled"))
+    assert bench.take() == [], "the user's words are still coming"
+    bench.send(rt.UserTranscript("u1", "Whose?"))
+    (second,) = bench.take()
+    assert set(second.data) == {"steps"}
+    assert second.number > first.number
+    bench.send(rt.AssistantDelta("r2", "a2", "Mine"), ev.End())
+    assert len(bench.take(beside=False, over=True)) == 1
+
+
+def test_many_steps_are_a_part_of_their_own() -> None:
+    bench = Bench()
+    bench.send(*(rt.Unhandled("rate") for _ in range(ENOUGH)))
+    assert len(bench.take(beside=False)) == 1
+
+
+def test_what_does_not_fit_is_not_recorded_and_what_is_there_can_be_played(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(recording, "MOST", 20)
+    bench = Bench()
+    bench.connect()
+    for number in range(5):
+        bench.send(*user_turn(f"u{number}"), *answer(f"r{number}", f"a{number}", "Yes.", "root"))
+    (part,) = bench.take()
+    assert part.data["full"] is True
+    assert len(part.data["steps"]) <= 20
+    assert [found for _, found in runs([part.data]) if found is not None] == []
+    bench.send(ev.End())
+    assert bench.take(over=True) == []
+
+
+def test_half_a_secret_is_not_kept_when_it_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "MOST_STEPS", 3)
+    bench = Bench()
+    for piece in ("4111", "1111", "1111", "1111"):
+        bench.send(rt.UserTranscriptDelta("u1", piece))
+    assert bench.take(over=True) == []
+
+
+def test_a_fault_of_the_recording_does_not_reach_the_session(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(steps: object) -> list[Any]:
+        raise ValueError("no")
+
+    monkeypatch.setattr(recording, "written", broken)
+    bench = Bench()
+    bench.connect()
+    assert bench.take() == []
+    assert "Recording failed" in caplog.text
+    bench.send(ev.End())
+    assert bench.take(over=True) == []
+
+
+def test_the_parts_of_the_next_process_come_after_those_of_this_one() -> None:
+    before, after = Bench(), Bench()
+    before.connect()
+    (first,) = before.take()
+    after.now = START + timedelta(seconds=5)
+    after.send(ev.CallSurvived(call_id="rtc_1", known_items=(("u1", 5.0),)), ev.SidebandUp())
+    (second,) = after.take()
+    assert second.number > first.number
+    assert [found for _, found in runs([first.data, second.data]) if found is not None] == []

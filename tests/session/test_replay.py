@@ -1,0 +1,170 @@
+"""A recorded session is played again, the same every time, and a difference is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.session.scene import START, WHO, Scene, answer, call, message, user_turn
+from vivavoce.language.en.numbers import redact_said
+from vivavoce.redaction import redacted
+from vivavoce.session import events as ev
+from vivavoce.session import saying
+from vivavoce.session.effects import Effect
+from vivavoce.session.policy import Policy
+from vivavoce.session.replay import (
+    Difference,
+    Json,
+    Step,
+    Unplayable,
+    beginning,
+    first_difference,
+    runs,
+    written,
+)
+from vivavoce.wire.realtime import facts as rt
+
+CARD = "4111 1111 1111 1111"
+CASES = sorted((Path(__file__).parent / "recorded").glob("*.json"))
+
+
+class Recorded(Scene):
+    """A scene that keeps what it went through, as the store would."""
+
+    def __init__(self, policy: Policy | None = None) -> None:
+        super().__init__(policy)
+        machine = self.machine
+        setup = machine.state.setup
+        self.began = beginning(WHO, machine.state.policy, setup, START)
+        self.steps: list[Step] = []
+
+    def send(self, *events: ev.SessionEvent) -> list[Effect]:
+        out: list[Effect] = []
+        for event in events:
+            effects = super().send(event)
+            self.steps.append(Step(self.now, event, effects))
+            out += effects
+        return out
+
+    def stored(self) -> tuple[Json, list[Json]]:
+        kept: tuple[Json, list[Json]]
+        kept = json.loads(json.dumps(redacted([self.began, written(self.steps)], redact_said)))
+        return kept[0], kept[1]
+
+
+def _talk() -> Recorded:
+    scene = Recorded(Policy(interim={"current_time": "Let me look."}))
+    scene.send(ev.Created())
+    scene.connect()
+    scene.send(*user_turn("u1"), rt.UserTranscriptDelta("u1", "What ti"))
+    scene.send(rt.UserTranscript("u1", "What time is it?", rt.Usage(seconds=1.5)))
+    scene.send(rt.ResponseCreated("r1"), rt.OutputItemAdded("r1", message("a1")), call())
+    scene.wait(2).send(ev.TimerFired("interim"))
+    scene.send(ev.ToolFinished("call_1", "noon", files_changed=("a.py",)), rt.ResponseDone("r1"))
+    scene.wait(1).send(*answer("r2", "a2", "It is noon, and not later.", "u1"))
+    scene.wait(0.5).send(rt.UserSpeechStarted("u2", 4000), rt.PlaybackStopped("r2", cleared=True))
+    scene.send(ev.News("task:1", "The report is ready.", settles="1"))
+    scene.send(ev.ApprovalAsked("ap_1", "May I?"), ev.SidebandLost(1006, False))
+    scene.wait(3).send(ev.SidebandUp(), ev.TypedText("vv_" + "0a" * 14, "Go on."))
+    scene.send(ev.Reconfigure({"instructions": "Be short."}, ("instructions",)), ev.End())
+    return scene
+
+
+def test_a_session_played_again_wants_the_same() -> None:
+    began, steps = _talk().stored()
+    assert len(steps) > 30
+    assert first_difference(began, steps) is None
+
+
+def test_what_it_wants_differently_is_told_with_its_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    began, steps = _talk().stored()
+    before: Callable[..., Any] = saying.playback_stopped
+    monkeypatch.setattr(
+        saying, "playback_stopped", lambda event, draft: before(rt.PlaybackStopped("r2"), draft)
+    )
+    found = first_difference(began, steps)
+    assert isinstance(found, Difference)
+    assert found.event["is"] == "PlaybackStopped"
+    assert found.then is not None
+    assert found.then[".event"]["is"] == "AssistantDone"
+    assert found.then[".event"][".interrupted"] is True
+    assert found.now is not None
+    assert found.now[".event"][".interrupted"] is None
+
+
+def test_one_effect_less_or_more_is_a_difference_too() -> None:
+    began, steps = _talk().stored()
+    told = next(step for step in steps if step["effects"])
+    number = steps.index(told) + 1
+    last = told["effects"].pop()
+    found = first_difference(began, steps)
+    assert found is not None
+    assert (found.step, found.then, found.now) == (number, None, last)
+    told["effects"] += [last, last]
+    more = first_difference(began, steps)
+    assert more is not None
+    assert (more.now, more.effect) == (None, len(told["effects"]))
+
+
+def test_a_secret_in_pieces_is_not_kept_and_is_no_difference() -> None:
+    scene = Recorded()
+    scene.connect()
+    scene.send(*user_turn("u1"))
+    for piece in ("My card is ", *CARD.split(" ")):
+        scene.send(rt.UserTranscriptDelta("u1", f"{piece} "))
+    scene.send(rt.UserTranscript("u1", f"My card is {CARD}."))
+    scene.send(rt.ResponseCreated("r1"), rt.OutputItemAdded("r1", message("a1")))
+    scene.send(rt.PlaybackStarted("r1"))
+    for piece in ("You said ", *CARD.split(" ")):
+        scene.send(rt.AssistantDelta("r1", "a1", f"{piece} "))
+    scene.wait(1).send(rt.ItemTruncated("a1", 1200), rt.ResponseDone("r1", status="cancelled"))
+    scene.send(ev.End())
+    began, steps = scene.stored()
+    kept = json.dumps(steps)
+    assert "[redacted: card number]" in kept
+    assert "1111 1111" not in kept.replace('"', "")
+    assert "1111" not in str([step["said"] for step in steps if "said" in step])
+    assert "You said" in str([step["said"] for step in steps if "said" in step])
+    assert first_difference(began, steps) is None
+
+
+def test_frames_are_read_again_and_sound_is_left_out() -> None:
+    scene = Recorded()
+    scene.connect()
+    raw = {"type": "input_audio_buffer.speech_started", "item_id": "u1", "audio_start_ms": 5}
+    event = rt.UserSpeechStarted("u1", 5)
+    effects = scene.machine.receive(event, scene.now)
+    scene.steps.append(Step(scene.now, event, effects, json.dumps(raw).encode()))
+    sound = {"type": "response.output_audio.delta", "item_id": "a1", "delta": "AAAA"}
+    heard = rt.AudioReceived("a1", 0.1)
+    scene.steps.append(
+        Step(scene.now, heard, scene.machine.receive(heard, scene.now), json.dumps(sound).encode())
+    )
+    began, steps = scene.stored()
+    assert steps[-2]["frame"] == raw
+    assert "AAAA" not in json.dumps(steps[-1])
+    assert first_difference(began, steps) is None
+
+
+def test_what_another_version_made_is_told_as_such() -> None:
+    began, steps = _talk().stored()
+    with pytest.raises(Unplayable, match="no recording"):
+        first_difference({**began, "format": 99}, steps)
+    steps[3] = {"at": steps[3]["at"], "event": {"is": "Vanished"}, "effects": []}
+    with pytest.raises(Unplayable, match="another version"):
+        first_difference(began, steps)
+
+
+def test_there_is_a_case() -> None:
+    assert CASES, "`vivavoce replay SESSION --save FILE` makes one"
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+def test_a_recorded_session_goes_as_it_went(case: Path) -> None:
+    """Made by `vivavoce replay SESSION --save tests/session/recorded/NAME.json`."""
+    kept = json.loads(case.read_text())
+    assert [found.told() for _, found in runs(kept["runs"]) if found is not None] == []
