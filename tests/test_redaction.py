@@ -238,3 +238,10 @@ def test_a_card_number_that_was_dictated_is_none_the_less_one(said: str) -> None
 )
 def test_numbers_that_are_said_otherwise_stay(said: str) -> None:
     assert redact_dictated(said) == said
+
+
+def test_the_ids_of_our_own_items_are_no_keys() -> None:
+    """What a client tells is matched by them."""
+    item = "vv_0123456789abcdef0123456789ab"
+    assert redacted(item) == item
+    assert item + "cdefgh" not in redacted(f"the key is {item}cdefgh")

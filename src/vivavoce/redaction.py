@@ -38,8 +38,10 @@ _KEYS = re.compile(
     r")" + _END
 )
 # What this server gives out itself.
+# `vv_` and 28 hex digits is an item of a conversation.
 _OURS = re.compile(
-    r"(?<![A-Za-z0-9_.\-])(?:ek|st|vvk?)_(?=[A-Za-z0-9_.\-]{0,200}\d)[A-Za-z0-9_.\-]{24,}"
+    r"(?<![A-Za-z0-9_.\-])(?!vv_[0-9a-f]{28}(?![A-Za-z0-9_.\-]))"
+    r"(?:ek|st|vvk?)_(?=[A-Za-z0-9_.\-]{0,200}\d)[A-Za-z0-9_.\-]{24,}"
 )
 # Two parts of JSON in base64, and a signature that may be missing.
 _JWT = re.compile(

@@ -17,7 +17,7 @@ from vivavoce.testing.engine import ScriptedEars
 CARD = "4111 1111 1111 1111"
 
 
-async def _talk(st: Stage) -> str:
+async def talk(st: Stage) -> str:
     """With a tool, an interruption, a lost sideband and something that must not be kept."""
     session, call, watcher = await st.talk(can_type=True)
     session_id = str(session["session_id"])
@@ -43,7 +43,7 @@ async def test_a_session_is_played_again_saved_and_its_first_difference_told(
 ) -> None:
     data, file = ("--data-dir", str(tmp_path)), tmp_path / "case.json"
     async with stage(tmp_path) as st:
-        session_id = await _talk(st)
+        session_id = await talk(st)
         assert await _replay(session_id, *data, "--save", str(file)) == 0
     told = capsys.readouterr().out
     assert "steps, all the same" in told
@@ -89,7 +89,7 @@ async def test_what_cannot_be_played_is_told_in_a_line(
 ) -> None:
     data = ("--data-dir", str(tmp_path))
     async with stage(tmp_path, recording=False) as st:
-        session_id = await _talk(st)
+        session_id = await talk(st)
     assert await _replay(session_id, *data) == 2
     assert f"nothing is recorded of session '{session_id}'" in capsys.readouterr().err
     assert await _replay("vs_20200101_000000_0000", *data) == 2
