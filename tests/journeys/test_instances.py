@@ -304,6 +304,9 @@ async def test_a_yes_at_another_server_counts_once_where_it_was_asked(
         async with watching(two, session_id) as watcher:
             await call.calls_tool("bash", DELETE)
             asked = await until_asked(two)
+            await call.expect("response.create")
+            # The question is being said: the result comes after it.
+            await call.assistant_says("I want to delete notes.txt. May I? Yes or no?")
             answers = await asyncio.gather(say_yes(one, asked), say_yes(two, asked))
             codes = [answer.status_code for answer in answers]
             assert 200 in codes, [answer.text for answer in answers]

@@ -23,7 +23,7 @@ from tests.server.tokens import ADA, EVE, SETTINGS, bearer
 from tests.server.v1 import client as v1
 from vivavoce.store.schema import metadata
 from vivavoce.testing import MemoryStore
-from vivavoce.wire.records.plans import Goal, Milestone, Todo
+from vivavoce.wire.records.plans import Goal, Milestone, Reminder, Todo
 from vivavoce.wire.records.talk import Put, new_id
 from vivavoce.wire.records.work import Approval, Task
 
@@ -42,6 +42,7 @@ OWN = {
     *("listConversations", "createConversation", "searchMessages", "listGoals", "createGoal"),
     *("listPlannedTasks", "getProfile", "updateProfile"),
     *("getPreferences", "updatePreferences", "getUsage", "listGrants", "exportData"),
+    "listReminders",
 }
 """They name nothing that belongs to anybody."""
 NAMED = {
@@ -52,7 +53,7 @@ NAMED = {
     *("voiceSessionEvents", "renewStreamToken", "deleteConversation", "listMessages"),
     *("sendMessage", "getGoal", "updateGoal", "deleteGoal", "updateMilestone"),
     *("createPlannedTask", "getPlannedTask", "updatePlannedTask", "deletePlannedTask"),
-    *("listIntents", "revokeGrant"),
+    *("listIntents", "revokeGrant", "seenReminder"),
 }
 """They name something of a user's: of another's, it is not there."""
 LAST = {"deleteData"}
@@ -164,7 +165,8 @@ async def _owner(d: Doors, user: str, word: str) -> Owner:
     step = Milestone(
         id=new_id(), goal_id=goal.id, user_id=user, title=word, position=0, created_at=now
     )
-    todo = Todo(id=new_id(), title=word, trigger_type="time", scheduled_at=now, **dated)
+    later = now + timedelta(days=1)  # nothing comes due meanwhile
+    todo = Todo(id=new_id(), title=word, trigger_type="time", scheduled_at=later, **dated)
     # The same id for both kinds of task: neither door may show the other's.
     task = Task(
         id=todo.id, description=word, title=word, agent="coder", backend="embedded", **dated
@@ -178,7 +180,16 @@ async def _owner(d: Doors, user: str, word: str) -> Owner:
         expires_at=now + timedelta(minutes=5),
     )
     await d.here.store.commit([Put(task), Put(approval)])
-    await d.here.journal.commit([Put(goal), Put(step), Put(todo)])
+    reminder = Reminder(
+        id=new_id(),
+        user_id=user,
+        task_id=todo.id,
+        due_at=now,
+        title=word,
+        created_at=now,
+        status="told",
+    )
+    await d.here.journal.commit([Put(goal), Put(step), Put(todo), Put(reminder)])
     live = d.here.voice.live(opened["session_id"], user)
     assert live is not None
     ids = {
@@ -190,6 +201,7 @@ async def _owner(d: Doors, user: str, word: str) -> Owner:
         "milestone_id": step.id,
         "task_id": todo.id,
         "approval_id": approval.id,
+        "reminder_id": reminder.id,
     }
     return Owner(user, word, ids)
 
@@ -202,7 +214,7 @@ def _operations(schema: Json) -> Iterator[tuple[str, str, Json]]:
 
 IDS = {
     *("session_id", "conversation_id", "message_id", "goal_id", "milestone_id", "task_id"),
-    *("approval_id", "call_id"),
+    *("approval_id", "call_id", "reminder_id"),
 }
 
 
