@@ -12,6 +12,7 @@
     │   │   ├── SessionNotFound    404 session_not_found
     │   │   └── ToolNotFound       404 tool_not_found
     │   ├── Conflict               409 conflict
+    │   │   └── OwnedElsewhere     409 conflict; another server looks after it, and is named
     │   ├── PayloadTooLarge        413 payload_too_large
     │   ├── UnsupportedMedia       415 unsupported_media_type
     │   └── RateLimited            429 rate_limited
@@ -36,6 +37,7 @@
     │   │   ├── BrainLocked        invalid_api_key
     │   │   └── BrainFull          context_length_exceeded
     │   └── MouthError
+    ├── Fenced                     503 service_unavailable; this server has lost what it had
     └── InternalError              500 internal_error
 
 `server/problems.py` turns these into the wire shape of seed 003 §8, in one
@@ -132,6 +134,10 @@ class ToolNotFound(NotFound):
 class Conflict(ClientError):
     code = "conflict"
     status = 409
+
+
+class OwnedElsewhere(Conflict):
+    """`owner` in the details is the name of the server to ask."""
 
 
 class PayloadTooLarge(ClientError):
@@ -268,6 +274,11 @@ class BrainFull(BrainError):
 
 class MouthError(EngineFault):
     pass
+
+
+class Fenced(VivavoceError):
+    code = "service_unavailable"
+    status = 503
 
 
 class InternalError(VivavoceError):

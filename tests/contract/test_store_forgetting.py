@@ -27,6 +27,7 @@ from tests.contract.records import (
     todo,
     uid,
 )
+from vivavoce.runtime.ports import Asked
 from vivavoce.store import schema
 from vivavoce.store.retention import COUNTED, OUTLIVES, owned
 from vivavoce.store.sql_store import PAGE
@@ -39,7 +40,7 @@ from vivavoce.wire.records.talk import (
     PutSession,
 )
 
-NOBODYS = {"access_tokens", "audit_head", "log_head"}
+NOBODYS = {"access_tokens", "audit_head", "instances", "log_head"}
 
 
 async def fill(store: FullStore, who: str, words: str = "words", entries: int = 1) -> None:
@@ -77,6 +78,7 @@ async def fill(store: FullStore, who: str, words: str = "words", entries: int = 
             DropConversation(uid(f"gone {who}"), who),
         ]
     )
+    await store.ask(Asked(f"k_{who}", who, "one", 1, "message", f'{{"text":"{words}"}}'))
 
 
 async def rows(store: FullStore, who: str) -> dict[str, int]:

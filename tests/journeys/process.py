@@ -69,10 +69,21 @@ class Server:
 
     async def stop(self, how: signal.Signals) -> int:
         """Its exit code; never a process of anyone else's."""
+        self.signal(how)
+        return await self.ended()
+
+    def signal(self, how: signal.Signals) -> None:
         assert self._process is not None
         self._process.send_signal(how)
-        async with asyncio.timeout(15):
+
+    async def ended(self) -> int:
+        assert self._process is not None
+        async with asyncio.timeout(30):
             return await self._process.wait()
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.returncode is None
 
     def set(self, name: str, value: str) -> None:
         """For its next life."""

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.contract.postgres import drop_database, new_database
+from tests.journeys.embedded import by_websocket, embedded
 from tests.journeys.stage import stage
+from vivavoce.brain.script.script import Rule, Script
+from vivavoce.testing.engine import ScriptedEars
 
 
 @pytest.fixture
@@ -66,3 +69,30 @@ async def test_a_conversation_goes_on_at_another_server(tmp_path: Path, database
         call = await there.connect(resumed["realtime"]["client_secret"]["value"])
         told = await call.expect("conversation.item.create")
         assert told["item"]["content"][0]["text"] == "My bicycle is blue."
+
+
+async def test_a_call_of_the_engine_inside_ends_with_its_server_and_goes_on_at_another(
+    tmp_path: Path, database: str
+) -> None:
+    """Its sound goes through the server: its client is told, and finds the conversation there."""
+    script = Script(rules=(Rule(when="hello", say="Good evening."),))
+    async with stage(tmp_path, database_url=database) as there:
+        async with embedded(
+            tmp_path, script=script, ears=ScriptedEars(["hello"]), database_url=database
+        ) as here:
+            session = await here.post("/session")
+            afar = await there.watch(session["session_id"], after=0)
+            async with by_websocket(here, session["client_secret"]["value"]) as line:
+                await afar.wait_for("session.started")
+                await line.speak()
+                await afar.wait_for("assistant.done")
+                here.listener.should_exit = True
+                moved = await afar.wait_for("session.moved")
+                ended = await afar.wait_for("session.ended")
+            assert (moved["reason"], "owner" in moved) == ("drained", False)
+            assert ended["reason"] == "completed"
+        path = f"/session/reconnect?session_id={session['session_id']}"
+        again = await there.get(path)
+        call = await there.connect(again["ephemeral_key"])
+        told = await call.expect("conversation.item.create")
+        assert told["item"]["content"][0]["text"] == "hello"

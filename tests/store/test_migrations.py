@@ -111,11 +111,15 @@ async def test_what_the_first_release_stored_is_kept_and_counted(url: str) -> No
         for name in ("asked_by", "because", "reach", "revoked_at", "role"):
             connection.execute(text(f"ALTER TABLE approvals DROP COLUMN {name}"))
         connection.execute(text("ALTER TABLE delegated_tasks DROP COLUMN role"))
+        for table in ("voice_sessions", "delegated_tasks", "approvals"):
+            for name in ("owner", "epoch"):
+                connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {name}"))
         connection.execute(text("ALTER TABLE conversations DROP COLUMN gist"))
         before = connection.execute(text("SELECT user_id, bytes FROM stored")).all()
         for table in ("messages", "tool_calls", "conversations"):
             _drop_counting(connection, table)
-        for table in ("audit", "audit_head", "access_tokens", "stored", "recordings"):
+        added = ("audit", "audit_head", "access_tokens", "stored", "instances", "asks")
+        for table in (*added, "recordings"):
             connection.execute(text(f"DROP TABLE {table}"))
         connection.execute(update(versions).values(version_num="0005"))
     async with opened(url) as store:

@@ -7,17 +7,23 @@ then the listener (`listen.py`).
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 from vivavoce.app.begin import Begin, at_once
 from vivavoce.app.engine import EmbeddedEngine
 from vivavoce.app.intents import AgentIntents
 from vivavoce.app.settings import Settings
 from vivavoce.app.tools import Toolset
+from vivavoce.errors import VivavoceError
+from vivavoce.runtime.ports import Claimed
 from vivavoce.runtime.sessions.summaries import Summaries
 from vivavoce.server.services import Services
+
+log = logging.getLogger(__name__)
 
 LISTENING_SECONDS = 2.0
 HEAD_START_SECONDS = 0.05
@@ -52,9 +58,11 @@ class Server(Services):
 async def running(here: Server) -> AsyncIterator[None]:
     """The server's life. Every task of it hangs below this group."""
     await here.store.open()
-    await here.journal.open()
     async with AsyncExitStack() as stack:
         stack.push_async_callback(here.store.close)
+        await here.instance.join()
+        stack.push_async_callback(here.instance.leave)
+        await here.journal.open()
         stack.push_async_callback(here.provider.close)
         group = await stack.enter_async_context(asyncio.TaskGroup())
         group.create_task(here.journal.run(), name="journal")
@@ -70,11 +78,12 @@ async def running(here: Server) -> AsyncIterator[None]:
         await stack.enter_async_context(here.toolset.running(here.answering))
         await stack.enter_async_context(here.intents.running(here.answering))
         async with here.registry.running(), here.work.running():
-            await here.approvals.recover()
+            take = partial(_take, here, group, chores)
             # Before anyone can ask for what is being picked up.
-            written = await here.voice.recovery.run()
-            answering = here.voice.texting.answer_left(written)
-            chores.append(group.create_task(answering, name="written before"))
+            await here.instance.settle(take)
+            chores.append(group.create_task(here.instance.run(take), name="instance"))
+            if not here.instance.alone:
+                chores.append(group.create_task(here.relay.run(), name="relay"))
             chores.append(group.create_task(here.reminders.run(), name="reminders"))
             try:
                 yield
@@ -84,11 +93,44 @@ async def running(here: Server) -> AsyncIterator[None]:
                     chore.cancel()
 
 
+async def _take(
+    here: Server, group: asyncio.TaskGroup, chores: list[asyncio.Task[None]], found: Claimed
+) -> None:
+    """What is this server's from now on: its own from before, or another's that is gone."""
+    for taking in (here.approvals.lapse(found.approvals), here.work.take_over(found.tasks)):
+        try:
+            await taking
+        except (
+            Exception
+        ):  # whatever it is, the calls must not wait for it: nobody claims them again
+            log.exception("Not all that was claimed could be taken up")
+    if written := await here.voice.recovery.take(found.sessions):
+        answering = here.voice.texting.answer_left(written)
+        chores.append(group.create_task(answering, name="written before"))
+
+
 async def stop(here: Server) -> None:
     """Sessions first, so that watchers see them end; then the streams."""
+    if not here.instance.draining:
+        here.instance.draining = True
+        here.registry.close()
+        await _drain(here)
     await here.background.stop(here.settings.shutdown_seconds / 2)
     await here.registry.stop()
     here.journal.close()
+
+
+async def _drain(here: Server) -> None:
+    """Calls go on without us where somebody else can look after them, and only then."""
+    try:
+        if here.instance.lost.is_set():
+            await here.registry.abandon()
+            return
+        if not await here.instance.others():
+            return
+        await here.voice.hand_over(here.settings.drain_seconds)
+    except VivavoceError as fault:
+        log.warning("Calls could not be handed over: %s", fault.message)
 
 
 async def _warm(here: Server) -> None:

@@ -72,6 +72,9 @@ class Listener(uvicorn.Server):
         self._here.listening.set()
         collect_rarely()
 
+    async def on_tick(self, counter: int) -> bool:
+        return await super().on_tick(counter) or self._here.instance.lost.is_set()
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await stop(self._here)
         await super().shutdown(sockets)
@@ -86,15 +89,22 @@ def serve(settings: Settings, source: AgentSource[IntentRegistry]) -> int:
         asyncio.Runner(loop_factory=_loop()) as runner,
     ):
         settings = settings.model_copy(update={"port": bound.getsockname()[1]})
-        here = assemble(settings, source=source)
+        here = assemble(settings, source=source, alone=settings.database_url.startswith("sqlite"))
         listener = Listener(listener_config(build_app(here), settings), here)
         runner.run(here.store.open())
         try:
+            runner.run(here.instance.join())
             _greet(settings, bound)
             runner.run(listener.serve(sockets=[bound]))
         finally:
-            runner.run(here.store.close())
-    return 0 if listener.started else 1
+            runner.run(_close(here))
+    return 0 if listener.started and not here.instance.lost.is_set() else 1
+
+
+async def _close(here: Server) -> None:
+    """Where the server never came so far that it ends by itself."""
+    await here.instance.leave()
+    await here.store.close()
 
 
 def _real(record: logging.LogRecord) -> bool:

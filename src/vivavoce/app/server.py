@@ -31,6 +31,7 @@ from vivavoce.runtime.calls.approvals import Approvals, Gatekeeper
 from vivavoce.runtime.calls.executor import ToolExecutor
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.clock import SystemClock
+from vivavoce.runtime.instances import Instance
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Shares, Window
 from vivavoce.runtime.people.data import UserData, nothing
@@ -39,6 +40,7 @@ from vivavoce.runtime.people.plans import Agenda
 from vivavoce.runtime.people.reminders import Reminders
 from vivavoce.runtime.ports import Clock, Store
 from vivavoce.runtime.provider.openai import OpenAIProvider
+from vivavoce.runtime.relay import Relay
 from vivavoce.runtime.sessions.library import Library
 from vivavoce.runtime.sessions.live import Traced
 from vivavoce.runtime.sessions.notifier import SessionNotifier
@@ -55,7 +57,7 @@ from vivavoce.server.gate.jwt import Jwks, JwtRules, JwtVerifier
 from vivavoce.server.gate.tickets import StreamTokens, Tickets
 from vivavoce.server.gate.tokens import AccessTokens, Logins
 from vivavoce.server.metrics import Metrics
-from vivavoce.server.services import Options
+from vivavoce.server.services import Options, exchanged_there
 from vivavoce.store import open_store
 from vivavoce.wire.brain import Brain, Budget
 from vivavoce.wire.events import TurnTraced
@@ -75,8 +77,10 @@ def assemble(
     provider: OpenAIProvider | None = None,
     clock: Clock | None = None,
     engine: EmbeddedEngine | None = None,
+    alone: bool = False,
 ) -> Server:
-    """The parts of a server. Tests put fakes in the place of the real ones."""
+    """The parts of a server. Tests put fakes in the place of the real ones. `alone`: nobody else
+    can use its database."""
     clock = clock or SystemClock()
     if provider is None and engine is None and settings.provider_url == EMBEDDED:
         engine = EmbeddedEngine(settings)
@@ -106,7 +110,8 @@ def assemble(
     )
     metrics = Metrics(registry, journal)
     # Without a port of its own a process cannot be told from another after a restart.
-    instance = f"{socket.gethostname()}:{settings.port or new_id()}"
+    name = settings.instance or f"{socket.gethostname()}:{settings.port or new_id()}"
+    instance, relay = Instance(store, name, alone=alone), Relay(store)
     brain = _brain_of(engine, settings)
     summaries = Summaries(store, journal, clock, registry, brain)
     toolset = Toolset(
@@ -116,14 +121,13 @@ def assemble(
         store,
         brain,
         why_no_brain=partial(_why_no_brain, engine, settings),
-        instance=instance,
+        instance=name,
     )
     tools, notifier = toolset.registry, SessionNotifier(registry)
     defaults = Defaults(
         model=settings.model,
         time_zone=settings.time_zone,
         workspace=str(settings.workspace),
-        instance=instance,
         attach_tries=settings.sideband_tries,
         attach_delay=settings.sideband_delay,
         peer_text=settings.peer_text,
@@ -133,7 +137,12 @@ def assemble(
     )
     profile = Profile(source, defaults, provider.capabilities, tools)
     approvals = Approvals(
-        store=store, journal=journal, clock=clock, notifier=notifier, most_own=shares.approvals
+        store=store,
+        journal=journal,
+        clock=clock,
+        notifier=notifier,
+        most_own=shares.approvals,
+        relay=relay,
     )
     questions = Questions(journal=journal, clock=clock, notifier=notifier)
     auto = registry.auto_approves if settings.auto_approve else (lambda session_id: False)
@@ -180,7 +189,7 @@ def assemble(
         journal=journal,
         clock=clock,
         sessions=notifier,
-        instance=instance,
+        instance=name,
         time_zone=settings.time_zone,
         deliver=intents.due_message,
         delivered=intents.outbox.wake,
@@ -203,13 +212,15 @@ def assemble(
         failed=metrics.fault_met,
         notifier=notifier,
         memory=WorkspaceMemory(store, toolset.place),
+        instance=instance,
+        relay=relay,
         shares=shares,
         elsewhere=None if intents.context is None else intents.context.of,
     )
     voice = Voice(parts)
     library = Library(store, journal, clock, voice, agent.name, shares)
     clear = nothing if engine is None else engine.clear_kept
-    return Server(
+    server = Server(
         settings=settings,
         options=Options(
             host=settings.host,
@@ -224,6 +235,8 @@ def assemble(
         tools=tools,
         executor=executor,
         registry=registry,
+        instance=instance,
+        relay=relay,
         profile=profile,
         voice=voice,
         library=library,
@@ -246,7 +259,7 @@ def assemble(
             time_zone=settings.time_zone,
             changed=voice.inform,
         ),
-        tickets=Tickets(clock),
+        tickets=Tickets(clock, home=name),
         streams=stream_tokens(settings, clock),
         tokens=tokens,
         clock=clock,
@@ -261,6 +274,9 @@ def assemble(
         intents=intents,
         engine=engine,
     )
+
+    relay.serve("sdp", partial(exchanged_there, server))
+    return server
 
 
 def heard_by(*hear: Traced) -> Traced:

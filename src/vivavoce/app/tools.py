@@ -76,7 +76,11 @@ class Toolset:
         self.backends = Backends((own, *others))
         name = instance.replace(":", "-")
         self.carrier = DurableCarrier(
-            _work_url(settings), self.backends, executor_id=name, lazy=True
+            _work_url(settings),
+            self.backends,
+            executor_id=name,
+            lazy=True,
+            began=store.own_task,
         )
 
     def offer_delegation(self, delegation: Delegation) -> None:

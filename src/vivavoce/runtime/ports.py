@@ -76,6 +76,90 @@ class Retention(Value):
     audit: float | None = None
 
 
+class InstanceSeen(Value):
+    """A server that uses this store: `lease_until` is None once its life is over."""
+
+    name: str
+    epoch: int
+    lease_until: datetime | None
+
+
+class Claimed(Value):
+    """What is this server's from now on. The records still name whoever left them, or nobody where
+    they were let go of."""
+
+    gone: tuple[str, ...] = ()
+    """Servers whose lease had run out."""
+    sessions: tuple[VoiceSession, ...] = ()
+    tasks: tuple[Task, ...] = ()
+    approvals: tuple[Approval, ...] = ()
+
+
+class Asked(Value):
+    """What one server asks another: `what` for this user, with what is `given` as JSON; `plain` is
+    kept as it is. It is answered when there is an `answer`."""
+
+    id: str
+    user_id: str
+    owner: str
+    epoch: int
+    what: str
+    given: str
+    plain: str = ""
+    answer: str | None = None
+
+
+class Leases(Protocol):
+    """Who of several servers looks after what. From `join` on, what a store writes is written in
+    that life of that name, new sessions, tasks and approvals are its own, and everything is
+    refused with `Fenced` once another server has ended the life."""
+
+    async def join(self, name: str, lease: float | None) -> int:
+        """The epoch of the life; 0 where one of this name goes on. None: there is nobody else."""
+        ...
+
+    async def renew(self, lease: float) -> bool:
+        """Does the life go on? From now on for so many seconds."""
+        ...
+
+    async def leave(self) -> None:
+        """The life is over; whatever it still looked after, others may claim."""
+        ...
+
+    async def release(self, session_id: str) -> bool:
+        """Another server may claim it at once. False where it was not ours."""
+        ...
+
+    async def own_task(self, task_id: str) -> None: ...
+
+    async def claim(self, limit: int = 10) -> Claimed:
+        """What is looked after by nobody, at most so many of each kind. A store that never joined
+        may look, and takes nothing."""
+        ...
+
+    async def instances(self) -> list[InstanceSeen]:
+        """Every name there ever was, by name."""
+        ...
+
+    async def ask(self, asked: Asked) -> None: ...
+
+    async def asked(self) -> list[Asked]:
+        """What others ask of this life and have no answer to, oldest first."""
+        ...
+
+    async def answer(self, ask_id: str, answer: str, plain: str = "") -> None: ...
+
+    async def take_answer(self, ask_id: str) -> Asked | None:
+        """Once it is there; and then it is gone."""
+        ...
+
+    async def drop_ask(self, ask_id: str) -> None: ...
+
+    async def is_held(self, owner: str | None, epoch: int | None) -> bool:
+        """Does that life go on, and is it another's than ours?"""
+        ...
+
+
 class Journal(Protocol):
     """The way to write and to announce: durable first, heard by all after."""
 
@@ -194,7 +278,7 @@ class AgendaStore(Plans, Protocol):
         ...
 
 
-class Store(AgendaStore, Protocol):
+class Store(AgendaStore, Leases, Protocol):
     """Durable memory. `commit` returns when it is on disk, never before."""
 
     async def open(self) -> None: ...

@@ -14,24 +14,26 @@ from fastapi.routing import APIRoute
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp
 
-from vivavoce.errors import InvalidRequest, Unavailable, UnsupportedMedia
+from vivavoce.errors import InvalidRequest, OwnedElsewhere, Unavailable, UnsupportedMedia
 from vivavoce.runtime.calls.approvals import Approvals
 from vivavoce.runtime.calls.executor import ToolExecutor
 from vivavoce.runtime.calls.questions import Questions
+from vivavoce.runtime.instances import Instance
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Window
 from vivavoce.runtime.people.data import UserData
 from vivavoce.runtime.people.plans import Agenda
 from vivavoce.runtime.people.reminders import Reminders
-from vivavoce.runtime.ports import Clock, Store, Toolbox
+from vivavoce.runtime.ports import Clock, InstanceSeen, Store, Toolbox
 from vivavoce.runtime.provider.openai import OpenAIProvider
+from vivavoce.runtime.relay import Relay
 from vivavoce.runtime.sessions.library import Library
 from vivavoce.runtime.sessions.profile import Profile
 from vivavoce.runtime.sessions.registry import Registry
 from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.runtime.tasks.service import Tasks
 from vivavoce.server.gate.auth import current_role, current_user, rank, whole_user
-from vivavoce.server.gate.tickets import StreamTokens, Tickets
+from vivavoce.server.gate.tickets import StreamTokens, Tickets, digest_of, home_of
 from vivavoce.server.gate.tokens import AccessTokens
 from vivavoce.server.metrics import Metrics
 from vivavoce.wire.records.plans import Todo
@@ -158,6 +160,8 @@ class Services:
     tools: Toolbox
     executor: ToolExecutor
     registry: Registry
+    instance: Instance
+    relay: Relay
     profile: Profile
     voice: Voice
     library: Library
@@ -178,6 +182,44 @@ class Services:
     intents: Intents
     background: Background = field(default_factory=Background)
     engine: Embedded | None = None
+
+
+CONNECTING_SECONDS = 15.0
+
+
+async def exchanged(here: Services, key: str, offer: str, session_id: str | None = None) -> str:
+    """The answer to a browser's offer, from whichever server handed out the key."""
+    home = here.tickets.elsewhere(key)
+    if home is not None and (owner := await _named(here, home)) is not None:
+        plain = f"{digest_of(key)}\n{session_id or ''}\n{offer}"
+        _, answer = await here.relay.ask(
+            "sdp", (owner.name, owner.epoch), "", {}, plain=plain, wait=CONNECTING_SECONDS
+        )
+        return answer
+    grant = here.tickets.redeem(key, session_id=session_id)
+    return await here.voice.connector.sdp(grant.session_id, grant.user_id, offer)
+
+
+async def exchanged_there(
+    here: Services, user_id: str, given: dict[str, Any], plain: str
+) -> tuple[dict[str, Any], str]:
+    """The same, where the key arrived at another server: that knows its digest, not our grant."""
+    digest, session_id, offer = plain.split("\n", 2)
+    grant = here.tickets.redeem_digest(digest, session_id=session_id or None)
+    return {}, await here.voice.connector.sdp(grant.session_id, grant.user_id, offer)
+
+
+async def handed_out_here(here: Services, key: str) -> None:
+    """For what can only be done where the key is from: raises `OwnedElsewhere`."""
+    home = here.tickets.elsewhere(key)
+    if home is not None and (owner := await _named(here, home)) is not None:
+        told = f"This key is of the server '{owner.name}': use it there."
+        raise OwnedElsewhere(told, owner=owner.name)
+
+
+async def _named(here: Services, home: str) -> InstanceSeen | None:
+    every = await here.store.instances()
+    return next((one for one in every if one.lease_until and home_of(one.name) == home), None)
 
 
 def _services(conn: HTTPConnection) -> Services:

@@ -33,6 +33,7 @@ class How(Enum):
     DROP = auto()
     LINK = auto()
     CHAIN = auto()
+    SETTLE = auto()
     LOOKED = auto()
 
 
@@ -101,6 +102,8 @@ def plan(changes: Sequence[Change]) -> Plan:
                 writes.append(Write(type(record), How.FIELDS, part))
             case talk.Put(record):
                 write(record)
+            case talk.Settle(record):
+                write(record, How.SETTLE)
             case talk.Looked():
                 looked: Fields = {"of": named(change.todo_id), "owner": change.user_id}
                 looked |= {"seen_at": change.seen_at, "next_at": change.look_at}
@@ -201,6 +204,9 @@ _PLACED = ("user_id", "conversation_id")
 _BEGUN = ("voice_session_id", "call_id", "description", "role")
 _KEPT = ("title", "summary", "gist", "extracted_intent", "intent_payload")
 _END = ("status", "ended_at", "end_reason", "duration_ms")
+HELD = ("owner", "epoch")
+"""Whose a row is. Stamped when it comes to be, and moved by a claim (`leases`), never by what
+somebody writes of it."""
 
 # In the order of foreign keys.
 UPSERTS: dict[type, Upsert] = {
@@ -208,7 +214,7 @@ UPSERTS: dict[type, Upsert] = {
         db.conversations, ("context_type", *_KEPT, "metadata", "updated_at", "ended_at")
     ),
     talk.VoiceSession: Upsert(
-        db.voice_sessions, _all_but(db.voice_sessions, "user_id", "conversation_id"), same=_PLACED
+        db.voice_sessions, _all_but(db.voice_sessions, *_PLACED, *HELD), same=_PLACED
     ),
     talk.Entry: Upsert(db.messages, ("content", "metadata"), same=(*_PLACED, "role")),
     talk.ToolCall: Upsert(
@@ -220,7 +226,7 @@ UPSERTS: dict[type, Upsert] = {
     talk.Recording: Upsert(db.recordings, ("saved_at", "data"), key=("session_id", "number")),
     work.Task: Upsert(
         db.delegated_tasks,
-        _all_but(db.delegated_tasks, *_PLACED, *_BEGUN),
+        _all_but(db.delegated_tasks, *_PLACED, *_BEGUN, *HELD),
         only=(_not_over,),
     ),
     work.Approval: Upsert(
@@ -318,6 +324,15 @@ def _kind(columns: Any, dialect: str) -> Any:
     if dialect == "postgresql":
         return columns.metadata.op("->>")(sa.literal_column(f"'{KIND_KEY}'"))
     return sa.func.json_extract(columns.metadata, sa.literal_column(f"'$.{KIND_KEY}'"))
+
+
+def settling(row: Fields) -> sa.Update:
+    """The answer to an approval, where nobody gave one before."""
+    given = UPSERTS[work.Approval]
+    values = {name: row[name] for name in given.mutable}
+    mine = (db.approvals.c.id == row["id"], db.approvals.c.user_id == row["user_id"])
+    waits = db.approvals.c.status == "pending"
+    return sa.update(db.approvals).where(*mine, waits).values(values)
 
 
 def fields_of(dialect: str, kind: type, row: Fields, only: Iterable[str]) -> sa.Insert | sa.Update:

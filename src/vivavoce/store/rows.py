@@ -71,7 +71,7 @@ class Rows(Generic[R]):
         **renamed: str,
     ) -> None:
         hints = get_type_hints(kind)
-        self.kind = kind
+        self.kind, self.table = kind, table
         self._fields = [field.name for field in fields(kind)]  # type: ignore[arg-type]
         self._columns = [renamed.get(name, name) for name in self._fields]
         self._values = attrgetter(*self._fields)

@@ -38,6 +38,11 @@ def _maybe(kind: TypeEngine[Any] | type[TypeEngine[Any]], *names: str) -> list[s
     return [sa.Column(name, kind) for name in names]
 
 
+def _held() -> list[sa.Column[Any]]:
+    """Which instance looks after the row, in which of its lives; none where it was let go of."""
+    return [sa.Column("owner", Words), sa.Column("epoch", Position)]
+
+
 def _one_of(table: str, column: str, *values: str) -> sa.CheckConstraint:
     named = ", ".join(f"'{value}'" for value in values)
     return sa.CheckConstraint(f"{column} IN ({named})", name=f"{table}_{column}_check")
@@ -122,6 +127,7 @@ voice_sessions = _table(
     sa.Column("cost_micros", Position, nullable=False, server_default=sa.text("0")),
     sa.Column("counted", sa.Boolean, nullable=False, server_default=sa.true()),
     sa.Column("metadata", Document, nullable=False, server_default=sa.text("'{}'")),
+    *_held(),
     _one_of("voice_sessions", "status", "active", "completed", "cancelled", "error"),
     sa.UniqueConstraint("id", "user_id", name="voice_sessions_owner_key"),
     _part_of("voice_sessions", "conversation"),
@@ -244,6 +250,7 @@ delegated_tasks = _table(
     *_some(Document, "tried", "suggestions"),
     *_some(Utc, "created_at", "updated_at"),
     *_maybe(Utc, "finished_at", "told_at"),
+    *_held(),
     _one_of("delegated_tasks", "status", "running", "waiting", "completed", "failed", "cancelled"),
     *_linked("delegated_tasks"),
     sa.Index("idx_delegated_tasks_user", "user_id", "created_at"),
@@ -270,6 +277,7 @@ approvals = _table(
     sa.Column("role", Words, nullable=False, server_default=sa.text("'user'")),
     sa.Column("because", Said),
     sa.Column("revoked_at", Utc),
+    *_held(),
     _one_of("approvals", "status", "pending", "granted", "denied", "expired"),
     _one_of("approvals", "resolved_by", "voice", "click", "timeout", "restart", "cancel"),
     *_linked("approvals"),
@@ -448,6 +456,32 @@ stored = _table(
     "stored",
     sa.Column("user_id", Words, primary_key=True),
     sa.Column("bytes", Position, nullable=False),
+)
+
+# The servers on this database. `epoch` counts the lives of a name and never goes back;
+# `lease_until` is empty once a life is over.
+instances = _table(
+    "instances",
+    sa.Column("name", Words, primary_key=True),
+    sa.Column("epoch", Position, nullable=False),
+    sa.Column("lease_until", Utc),
+    sa.Column("started_at", Utc, nullable=False),
+)
+
+# What one server asks another for a user; gone once it is answered. `plain` is for what is no
+# speech: in an SDP a long number is nobody's card.
+asks = _table(
+    "asks",
+    *_some(Words, "id", "user_id", "owner"),
+    sa.Column("epoch", Position, nullable=False),
+    sa.Column("what", Words, nullable=False),
+    *_some(Encoded, "given"),
+    sa.Column("plain", Words, nullable=False),
+    sa.Column("answer", Encoded),
+    sa.Column("asked_at", Utc, nullable=False),
+    sa.PrimaryKeyConstraint("id", name="asks_pkey"),
+    sa.Index("idx_asks_owner", "owner", "epoch"),
+    sa.Index("idx_asks_user", "user_id"),
 )
 
 # Of nobody's: whoever runs the server has them (`vivavoce token`).

@@ -12,28 +12,30 @@ import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
 
 from sqlalchemy import Engine, Row, Select, bindparam, func, select, tuple_
 from sqlalchemy.exc import DBAPIError
 
 from vivavoce.errors import Unavailable
-from vivavoce.runtime.ports import LogBounds, Retention
+from vivavoce.runtime.ports import Asked, Claimed, InstanceSeen, LogBounds, Retention
+from vivavoce.store import leases
 from vivavoce.store.changes import plan
 from vivavoce.store.database import Database, parse, tidy
 from vivavoce.store.migrate import prepare
 from vivavoce.store.reader import CommitListener, Reader, within
 from vivavoce.store.reads import PlanReads, TalkReads, WorkReads
 from vivavoce.store.retention import forgetting, owned, steps
-from vivavoce.store.rows import EVENTS
+from vivavoce.store.rows import APPROVALS, EVENTS, SESSIONS, TASKS, Rows
 from vivavoce.store.schema import events, log_head, reminders
 from vivavoce.store.search import INDEX
-from vivavoce.store.transaction import CLAIM, Performer, explain
+from vivavoce.store.transaction import CLAIM, Held, Performer, explain
 from vivavoce.store.writer import Writer
 from vivavoce.wire.records.talk import Change, LogEvent
 
 log = logging.getLogger(__name__)
+R = TypeVar("R")
 
 READERS = 4
 PAGE = 500  # rows of an export at a time
@@ -92,6 +94,8 @@ class Connections:
 class SqlStore(TalkReads, WorkReads, PlanReads):
     """Everything is awaited, nothing blocks the loop."""
 
+    _held: Held | None = None
+
     def __init__(self, database: Database, *, poll: float = POLL_SECONDS) -> None:
         self._database = database
         self._dialect = database.dialect
@@ -120,7 +124,7 @@ class SqlStore(TalkReads, WorkReads, PlanReads):
             return
         held = self._connections
         await held.writer.close()
-        self._connections = None
+        self._connections = self._held = None
         await held.reader.close()
         for listener in self._listeners:
             listener.stop()
@@ -132,6 +136,83 @@ class SqlStore(TalkReads, WorkReads, PlanReads):
     async def commit(self, changes: Sequence[Change]) -> list[LogEvent]:
         submitted = plan(changes)
         return await self._open().writer.commit(submitted)
+
+    # --- Leases -------------------------------------------------------------------------
+
+    async def join(self, name: str, lease: float | None) -> int:
+        wanted = None if lease is None else timedelta(seconds=lease)
+        epoch = await self._open().writer.run(leases.join(name, wanted))
+        if epoch:
+            self._held = self._open().writer.held = Held(name, epoch)
+        return epoch
+
+    async def renew(self, lease: float) -> bool:
+        step = leases.renew(self._life, timedelta(seconds=lease))
+        return bool(await self._open().writer.run(step))
+
+    async def leave(self) -> None:
+        if self._held is not None:
+            await self._open().writer.run(leases.leave(self._held))
+
+    async def release(self, session_id: str) -> bool:
+        return bool(await self._open().writer.run(leases.release(self._life, session_id)))
+
+    async def own_task(self, task_id: str) -> None:
+        if self._held is not None:
+            await self._open().writer.run(leases.own_task(self._held, task_id))
+
+    async def claim(self, limit: int = 10) -> Claimed:
+        if self._held is None:
+            return Claimed(
+                sessions=await self._lying(SESSIONS),
+                tasks=await self._lying(TASKS),
+                approvals=await self._lying(APPROVALS),
+            )
+        if not await self._read.all(_plain, leases.looks(self._dialect)):
+            return Claimed()
+        return await self._open().writer.run(leases.claim(self._held, limit))
+
+    async def instances(self) -> list[InstanceSeen]:
+        return await self._read.all(leases.seen, leases.EVERY)
+
+    async def is_held(self, owner: str | None, epoch: int | None) -> bool:
+        if owner is None or epoch is None or self._held == (owner, epoch):
+            return False
+        given = {"name": owner, "epoch": epoch}
+        found = await self._read.all(_plain, leases.IS_THERE, **given)
+        return bool(found) and found[0]["lease_until"] is not None
+
+    async def ask(self, asked: Asked) -> None:
+        await self._open().writer.run(leases.ask(asked))
+
+    async def asked(self) -> list[Asked]:
+        if self._held is None:
+            return []
+        given = self._held._asdict()
+        return await self._read.all(leases.read_ask, leases.WAITING_FOR_US, **given)
+
+    async def answer(self, ask_id: str, answer: str, plain: str = "") -> None:
+        await self._open().writer.run(leases.answer(self._life, ask_id, answer, plain))
+
+    async def take_answer(self, ask_id: str) -> Asked | None:
+        found = await self._read.one(leases.read_ask, leases.ANSWERED, id=ask_id)
+        if found is not None:
+            await self.drop_ask(ask_id)
+        return found
+
+    async def drop_ask(self, ask_id: str) -> None:
+        await self._open().writer.run(leases.drop_ask(ask_id))
+
+    async def _lying(self, of: Rows[R]) -> tuple[R, ...]:
+        return tuple(await self._read.all(of.record, leases.lying(of.table)))
+
+    @property
+    def _life(self) -> Held:
+        if self._held is None:
+            raise Unavailable("This server has not joined.")
+        return self._held
+
+    # --- The log ------------------------------------------------------------------------
 
     async def events(
         self,

@@ -11,13 +11,13 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
 from operator import attrgetter, itemgetter
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
-from vivavoce.errors import Conflict, InternalError, Unavailable, VivavoceError
-from vivavoce.store.changes import How, Plan, fields_of, writes_for
+from vivavoce.errors import Conflict, Fenced, InternalError, Unavailable, VivavoceError
+from vivavoce.store.changes import HELD, How, Plan, fields_of, settling, writes_for
 from vivavoce.store.limits import check, hold
 from vivavoce.store.retention import drop_own
 from vivavoce.store.rows import AUDIT, EVENTS, Fields
@@ -27,6 +27,7 @@ from vivavoce.store.schema import (
     audit_head,
     conversations,
     events,
+    instances,
     log_head,
     milestones,
     reminders,
@@ -35,9 +36,11 @@ from vivavoce.store.schema import (
 )
 from vivavoce.wire.records.plans import Milestone
 from vivavoce.wire.records.talk import Entry, LogEvent, VoiceSession
-from vivavoce.wire.records.work import AuditLine
+from vivavoce.wire.records.work import Approval, AuditLine, Task
 
 CHANNEL = "vivavoce_log"
+OWNED = (VoiceSession, Task, Approval)
+"""Kinds of records that an instance looks after."""
 Kind = tuple[type, How]
 
 # Locks the one row until the commit, so positions become visible in their order.
@@ -119,6 +122,23 @@ def queue_up(connection: sa.Connection, count: int = 0) -> int:
     return cast("int", connection.execute(ADVANCE_LOG, {"count": count}).scalar_one())
 
 
+class Held(NamedTuple):
+    """One life of one instance."""
+
+    name: str
+    epoch: int
+
+
+EPOCH = sa.select(instances.c.epoch).where(instances.c.name == sa.bindparam("name"))
+
+
+def fence(connection: sa.Connection, held: Held) -> None:
+    """Refuses what comes from a life that somebody else has declared over. After `queue_up`, and as
+    a statement of its own, so that it sees what was committed while we waited there."""
+    if connection.execute(EPOCH, {"name": held.name}).scalar() != held.epoch:
+        raise Fenced("Another server has taken over what this one looked after.", owner=held.name)
+
+
 class Performer:
     """Writes the plans of a batch; `sender` names us to those who listen."""
 
@@ -128,11 +148,16 @@ class Performer:
         self._notify = dialect == "postgresql"
         self._sender = sender
 
-    def perform(self, connection: sa.Connection, plans: Sequence[Plan]) -> list[list[LogEvent]]:
-        """All plans in one transaction; the announced events of each, with positions."""
+    def perform(
+        self, connection: sa.Connection, plans: Sequence[Plan], life: Held | None = None
+    ) -> list[list[LogEvent]]:
+        """All plans in one transaction; the announced events of each, with positions. `life` is
+        whose writes these are, once that is known."""
         count = sum(len(plan.events) for plan in plans)
         head = queue_up(connection, count)
-        self._write(connection, plans)
+        if life is not None:
+            fence(connection, life)
+        self._write(connection, plans, life)
         for held in {held for plan in plans for held in plan.within}:
             # Afterwards: others in this batch may have taken the last of it.
             check(connection, held)
@@ -145,13 +170,16 @@ class Performer:
                 connection.execute(NOTIFY, message)
         return placed
 
-    def _write(self, connection: sa.Connection, plans: Sequence[Plan]) -> None:
+    def _write(self, connection: sa.Connection, plans: Sequence[Plan], life: Held | None) -> None:
         """Runs of the same write go as one executemany; the order within a table stays."""
         writes = [write for plan in plans for write in plan.writes]
         writes.sort(key=attrgetter("rank"))
         limits = {name: held for plan in plans for name, held in plan.limits.items()}
         for (kind, how), run in groupby(writes, key=itemgetter(0, 1)):
             rows = [write.row for write in run]
+            if life is not None and kind in OWNED and how in (How.NEW, How.WHOLE):
+                stamp = dict(zip(HELD, life, strict=True))
+                rows = [{**row, **stamp} for row in rows]
             match how:
                 case How.NEW:
                     for row in rows:
@@ -172,6 +200,11 @@ class Performer:
                 case How.DROP:
                     for row in rows:
                         drop_own(connection, row)
+                case How.SETTLE:
+                    for row in rows:
+                        if connection.execute(settling(row)).rowcount == 0:
+                            told = "This was answered already, or nobody waits for it any more."
+                            raise Conflict(told)
                 case How.CHAIN:
                     _append(connection, [row["line"] for row in rows])
                 case How.WHOLE | How.IF_ABSENT:

@@ -14,13 +14,13 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from sqlalchemy import Connection, Engine
 
 from vivavoce.errors import ClientError, OutcomeUnknown, Unavailable
 from vivavoce.store.changes import Plan
-from vivavoce.store.transaction import Performer, broken, explain, lost, queue_up
+from vivavoce.store.transaction import Held, Performer, broken, explain, lost, queue_up
 from vivavoce.wire.records.talk import LogEvent
 
 log = logging.getLogger(__name__)
@@ -28,7 +28,8 @@ log = logging.getLogger(__name__)
 WAITING = 2048  # submissions; more wait in their own coroutine
 BATCH = 512  # submissions a transaction
 
-Job = Callable[[Connection], int]
+R = TypeVar("R")
+Job = Callable[[Connection], Any]
 """Work for a transaction of its own, such as a sweep."""
 
 
@@ -53,6 +54,9 @@ class CommitUnknown(Exception):
 class Writer:
     """Started on the loop that it answers to; `close` drains what waits."""
 
+    held: Held | None = None
+    """Whose writes these are, once it is known."""
+
     def __init__(self, engine: Engine, performer: Performer) -> None:
         self._engine = engine
         self._performer = performer
@@ -66,8 +70,8 @@ class Writer:
     async def commit(self, plan: Plan) -> list[LogEvent]:
         return cast("list[LogEvent]", await self._submit(plan))
 
-    async def run(self, job: Job) -> int:
-        return cast("int", await self._submit(job))
+    async def run(self, job: Callable[[Connection], R]) -> R:
+        return cast("R", await self._submit(job))
 
     async def close(self) -> None:
         """Refuse what is new, let everyone who waits through, then end the thread."""
@@ -152,7 +156,9 @@ class Writer:
                 match batch[0].work:
                     case Plan():
                         plans = [s.work for s in batch if isinstance(s.work, Plan)]
-                        results: list[object] = [*self._performer.perform(connection, plans)]
+                        results: list[object] = [
+                            *self._performer.perform(connection, plans, self.held)
+                        ]
                     case job:
                         queue_up(connection)
                         results = [job(connection)]

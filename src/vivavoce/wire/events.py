@@ -59,6 +59,18 @@ class SessionEndRequested(VoiceEvent):
     goes_on: bool
 
 
+class SessionMoved(VoiceEvent):
+    """Another server on the same database looks after this session now, `owner` by name. `reason`
+    is "lost" where the one before, `left_by`, is gone, and "drained" where it let go of it. The
+    call goes on. Without an `owner` it ended with its server, and `GET /session/reconnect` at
+    another goes on with the conversation."""
+
+    type = "session.moved"
+    reason: str
+    owner: str | None = None
+    left_by: str | None = None
+
+
 class SessionWarning(VoiceEvent):
     """The session ends soon; `reason` is "idle", "cap" or "budget".
 

@@ -110,7 +110,7 @@ async def test_a_restart_in_between_is_a_no() -> None:
     async with work_bench() as bench, asyncio.TaskGroup() as group:
         asking = group.create_task(ask(bench))
         approval = await pending(bench)
-        await bench.new_approvals().recover()
+        await bench.new_approvals().lapse((await bench.store.claim()).approvals)
         kept = await bench.store.approval(approval.id, user_id="ann")
         assert kept is not None
         assert (kept.status, kept.resolved_by) == (ApprovalStatus.EXPIRED, "restart")

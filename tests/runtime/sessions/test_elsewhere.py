@@ -124,8 +124,8 @@ async def test_where_the_owner_is_gone_the_call_is_hung_up_and_the_session_close
         updated_at=now,
         voice="marin",
         call_id="rtc_left",
-        metadata={"instance": "a server that is gone"},
     )
+    await store.join("a server that hangs", 60)
     await store.commit([PutConversation(talk), PutSession(left, new=True)])
     async with speaking(tmp_path, clock=clock, store=store) as (d, _), asyncio.TaskGroup() as group:
         ending = group.create_task(d.here.library.end(left.id, "ada"))

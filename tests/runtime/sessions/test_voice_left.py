@@ -239,9 +239,10 @@ async def test_what_another_process_answers_is_not_answered_here(tmp_path: Path)
             agent="tester",
             created_at=clock.now(),
             updated_at=clock.now(),
-            metadata={"instance": "another server"},
         )
+        await store.join("another server", 60)
         await store.commit([PutSession(theirs, new=True)])
+        await store.join("this one once more", 60)
         await voice.texting.answer_left([(conversation, "operator")])
         assert len(d.here.registry) == 0
         assert len(d.provider.calls) <= 1  # the one that was refused

@@ -115,7 +115,6 @@ async def test_a_session_that_nobody_closed_leaves_the_next_one_its_whole_time(
         created_at=before,
         updated_at=before,
         voice="marin",
-        metadata={"instance": "of another"},
     )
     await store.commit([PutConversation(talk), PutSession(left, new=True)])
     capped = {"timeouts": {"cap_minutes": 5}}

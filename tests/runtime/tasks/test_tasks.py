@@ -124,6 +124,7 @@ async def test_what_was_stored_and_never_begun_begins_after_a_restart() -> None:
         task = await begun(bench)
         bench.hands.started.clear()
         async with bench.tasks.running():
+            await bench.tasks.take_over((await bench.store.claim()).tasks)
             assert [work.task_id for work in bench.hands.started] == [task.id]
 
 

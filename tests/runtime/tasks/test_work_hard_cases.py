@@ -256,6 +256,7 @@ async def test_a_task_that_cannot_begin_is_over_and_keeps_no_server_from_startin
         await bench.tasks.start(ToolContext("ann"), "Do it", "coder")
         bench.tasks._carrier = Broken()
         async with bench.tasks.running():
+            await bench.tasks.take_over((await bench.store.claim()).tasks)
             assert await bench.tasks.list("ann", open_only=True)
 
 

@@ -69,6 +69,9 @@ class Hands:
     async def start(self, work: Work) -> None:
         self.started.append(work)
 
+    async def resume(self, work: Work) -> None:
+        await self.start(work)
+
     async def answer(self, task_id: str, question_id: str, words: str) -> None:
         self.answers.append((task_id, question_id, words))
 

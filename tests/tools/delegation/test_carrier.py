@@ -340,7 +340,8 @@ async def test_on_postgres_nobody_takes_the_work_of_another_instance_unasked() -
             await begin(carrier, work("task_3"))
             await two.until(lambda: two.questions)
             assert [question[0] for question in two.questions] == ["task_3:1"]
-            await carrier.take_over("one")
+            await carrier.resume(work())
+            await carrier.resume(work("task_2"))
             assert (await two.end())[2].summary == "Said at the other door"
             await two.until(lambda: len(two.questions) == 2)
             assert two.questions[-1][0] == "task_2:1"

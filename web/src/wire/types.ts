@@ -339,6 +339,13 @@ export interface VoiceEvents {
     status: string;
     goes_on: boolean;
   };
+  "session.moved": {
+    session_id?: string;
+    timestamp: string;
+    reason: string;
+    owner?: string;
+    left_by?: string;
+  };
   "session.warning": {
     session_id?: string;
     timestamp: string;
@@ -616,6 +623,7 @@ export const EVENT_NAMES: readonly EventName[] = [
   "session.updated",
   "session.ended",
   "session.end_requested",
+  "session.moved",
   "session.warning",
   "session.expired",
   "session.status",

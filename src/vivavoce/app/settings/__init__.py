@@ -220,6 +220,12 @@ class Settings(ShareSettings, RoleSettings, AuthSettings, EngineSettings, PlaceS
     """How long the audit trail is kept; 0 is for ever."""
     shutdown_seconds: float = Field(default=5.0, gt=0, le=300)
     """Time for an orderly end after Ctrl-C."""
+    drain_seconds: float = Field(default=10.0, ge=0, le=600)
+    """Where other servers share the database: time that a server which is told to end gives calls
+    to come to a pause before another takes them over."""
+    instance: str = Field(default="", max_length=100)
+    """Name of this server among those that share a database; empty is its host and port. It stays
+    the same over restarts, and no two have the same."""
 
     # --- Logs
     log_level: Annotated[Literal["debug", "info", "warning", "error"], LOWER] = "info"

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Literal, Protocol
@@ -36,10 +37,11 @@ from vivavoce.runtime.calls.outside import (
 )
 from vivavoce.runtime.calls.reading import facts_of
 from vivavoce.runtime.ports import Clock, Journal, Store, Toolbox, ToolDefinition
+from vivavoce.runtime.relay import Relay
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled, SessionEvent
 from vivavoce.wire.clean import clean_line, unseen
 from vivavoce.wire.events import About, ApprovalRequested, ApprovalResolved, announce
-from vivavoce.wire.records.talk import Origin, Put, ToolCall, Within, new_id
+from vivavoce.wire.records.talk import Origin, Put, Settle, ToolCall, Within, new_id
 from vivavoce.wire.records.work import (
     Approval,
     ApprovalStatus,
@@ -349,20 +351,22 @@ class Approvals:
         clock: Clock,
         notifier: Notifier,
         most_own: int = MAX_OWN,
+        relay: Relay | None = None,
     ) -> None:
         self.store, self._journal, self.clock, self._notifier = store, journal, clock, notifier
-        self._most_own = most_own
+        self._most_own, self._relay = most_own, relay
+        if relay is not None:
+            relay.serve("approval", self._answered_there)
         self._open: dict[str, tuple[Approval, asyncio.Future[bool]]] = {}
         self._pins: dict[str, tuple[str, str]] = {}
         """By request: the server whose tools are agreed to with its yes, and how it says them."""
         self._settling: dict[str, asyncio.Event] = {}
 
-    async def recover(self) -> None:
-        """What was open when the process died is a no: whoever asked is gone."""
-        left = await self.store.pending_approvals()
-        # Work that goes on may have asked already.
+    async def lapse(self, left: Sequence[Approval]) -> None:
+        """What was open when a server died is a no: whoever asked is gone."""
         for approval in [one for one in left if one.id not in self._open]:
-            await self._settle(approval, ApprovalStatus.EXPIRED, "restart")
+            with suppress(Conflict):  # it has its answer
+                await self._settle(approval, ApprovalStatus.EXPIRED, "restart")
 
     async def standing(self, user_id: str, role: Role = "user") -> list[Approval]:
         """Each yes of theirs that goes on, the newest first; for whoever has this role, none that
@@ -396,6 +400,16 @@ class Approvals:
         """What somebody with this role may answer."""
         mine = [one for one, _ in self._open.values() if one.user_id == user_id]
         return [one for one in mine if at_least(role, one.role)]
+
+    async def waiting(self, user_id: str, role: Role = "operator") -> list[Approval]:
+        """As `pending`, with what waits at other servers, oldest first."""
+        found = self.pending(user_id, role)
+        if self._relay is not None:
+            for one in await self.store.pending_approvals(user_id=user_id):
+                there = one.id not in self._open and at_least(role, one.role)
+                if there and await self._relay.held(one.owner, one.epoch):
+                    found.append(one)
+        return sorted(found, key=lambda one: one.requested_at)
 
     async def ask(
         self,
@@ -455,7 +469,8 @@ class Approvals:
             return await self._too_late(approval, answer)
         except asyncio.CancelledError:
             if answer.cancel():
-                await asyncio.shield(self._settle(approval, ApprovalStatus.DENIED, "cancel"))
+                with suppress(Conflict):
+                    await asyncio.shield(self._settle(approval, ApprovalStatus.DENIED, "cancel"))
             raise
         finally:
             self._open.pop(approval.id, None)
@@ -470,7 +485,8 @@ class Approvals:
         if answer.done():
             return answer.result()
         answer.cancel()
-        await self._settle(approval, ApprovalStatus.EXPIRED, "timeout")
+        with suppress(Conflict):  # a no already
+            await self._settle(approval, ApprovalStatus.EXPIRED, "timeout")
         return False
 
     async def resolve(
@@ -489,7 +505,9 @@ class Approvals:
         be one user."""
         found = self._open.get(approval_id)
         if found is None or found[0].user_id != user_id:
-            return await self._late(approval_id, user_id, granted)
+            said = {"approval": approval_id, "granted": granted, "by": by}
+            said |= {"words": words, "reach": reach, "role": role}
+            return await self._late(approval_id, user_id, granted, said)
         approval, answer = found
         check_role(role, approval.role)
         if approval_id in self._settling or answer.done():
@@ -499,7 +517,12 @@ class Approvals:
         try:
             furthest = max(reach, approval.reach or "once", key=_REACHES.index)
             approval = replace(approval, reach=furthest if granted else None)
-            settled = await self._settle(approval, status, by, words)
+            try:
+                settled = await self._settle(approval, status, by, words)
+            except Conflict:  # only a yes that won the row runs anything
+                if not answer.done():
+                    answer.set_result(False)
+                raise
             if granted and (pin := self._pins.get(approval_id)) is not None:
                 await self._agree(settled, *pin)
             if not answer.done():
@@ -525,10 +548,24 @@ class Approvals:
         old = [Put(replace(one, revoked_at=self.clock.now())) for one in before]
         await self._journal.commit([*old, Put(agreed)])
 
-    async def _late(self, approval_id: str, user_id: str, granted: bool) -> Approval:
+    async def _answered_there(
+        self, user_id: str, answer: dict[str, Any], plain: str
+    ) -> tuple[dict[str, Any], str]:
+        """At another server, to what is asked here."""
+        approval_id = answer.pop("approval")
+        await self.resolve(approval_id, user_id, **answer)
+        return {}, ""
+
+    async def _late(
+        self, approval_id: str, user_id: str, granted: bool, answer: dict[str, Any]
+    ) -> Approval:
         known = await self.store.approval(approval_id, user_id=user_id)
         if known is None:
             raise NotFound(f"There is no request '{clean_line(approval_id, 64)}'.")
+        relay, owner = self._relay, (known.owner, known.epoch)
+        if known.status is ApprovalStatus.PENDING and relay and await relay.held(*owner):
+            await relay.ask("approval", owner, user_id, answer)
+            known = await self.store.approval(approval_id, user_id=user_id) or known
         over = known.status is not ApprovalStatus.PENDING
         if over and (known.status is ApprovalStatus.GRANTED) == granted:
             return known
@@ -559,7 +596,7 @@ class Approvals:
             by=by,
             reach=settled.reach,
         )
-        await self._journal.commit([Put(settled), announce(event, settled)])
+        await self._journal.commit([Settle(settled), announce(event, settled)])
         return settled
 
 

@@ -33,6 +33,7 @@ from vivavoce.wire.records.talk import (
     LogEvent,
     Put,
     PutSession,
+    Settle,
     ToolCall,
 )
 from vivavoce.wire.records.work import Approval, ApprovalStatus, AuditLine, digest_of
@@ -389,8 +390,9 @@ def audited(changes: Sequence[Change], now: datetime) -> list[AuditLine]:
                 found.append(_line("session", what, "begun", session.user_id, now))
             case Put(ToolCall() as call) if call.status is not CallStatus.STARTED:
                 found += _called(call, now)
-            case Put(Approval() as asked) if asked.status is not ApprovalStatus.PENDING:
-                found.append(_answered(asked, now))
+            case Put(Approval() as asked) | Settle(asked):
+                if asked.status is not ApprovalStatus.PENDING:
+                    found.append(_answered(asked, now))
             case Put(Person() as person):
                 found.append(_line("profile", "preferences", "changed", person.id, now))
             case DropConversation(conversation_id, user_id):

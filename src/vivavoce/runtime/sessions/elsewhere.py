@@ -1,19 +1,20 @@
-"""Sessions that this process did not open: others on the same store run them, or the one before
-a restart did.
+"""Sessions that this process did not open: others on the same store run them, or did until they
+were gone, or the one before a restart did.
 
 Of others, the end is asked for in the log: every process reads there which ends others ask
 for, and ends those of its own; who asked waits until that is stored. Where nobody answers
 the owner is gone: what is left of the session is closed here. Knows nothing of who may ask.
 
-After a restart: a call between the browser and its provider does not notice that we were
-away. Its sideband is attached again; what had started and never ended is answered as
-unknown, never run again. A session without a call is over.
+After a restart, or the loss of another server: a call between the browser and its provider does
+not notice that nobody was there. Its sideband is attached again; what had started and never ended
+is answered as unknown, never run again. A session without a call is over.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import deque
+from collections.abc import Sequence
 from datetime import datetime
 
 import orjson
@@ -32,7 +33,7 @@ from vivavoce.runtime.sessions.sideband import hang_up
 from vivavoce.runtime.sessions.texting import is_written
 from vivavoce.session.context import gathered, item_of, seeded_items, spoken_items
 from vivavoce.session.events import CallSurvived, End
-from vivavoce.wire.events import SessionEndRequested, announce
+from vivavoce.wire.events import SessionEndRequested, SessionMoved, announce
 from vivavoce.wire.records.talk import (
     Conversation,
     Entry,
@@ -47,20 +48,8 @@ log = logging.getLogger(__name__)
 
 PATIENCE = 4.0  # seconds for the owner to end a session
 MAX_RESENT = 8  # outcomes; what is older has long been spoken of
-MAX_WRITTEN = 50
 _LOOK_SECONDS = 0.1
 _EARLY = 64
-
-
-def owned_elsewhere(parts: Parts, session: VoiceSession) -> bool:
-    """By another process that may still be there: no call is silent for longer than it lasts."""
-    profile, owner = parts.profile, session.metadata.get("instance")
-    quiet = (parts.clock.now() - session.updated_at).total_seconds()
-    return (
-        isinstance(owner, str)
-        and owner != profile.defaults.instance
-        and quiet < profile.capabilities.session_seconds
-    )
 
 
 class Elsewhere:
@@ -79,7 +68,7 @@ class Elsewhere:
         over either way."""
         if session.status is not Status.ACTIVE or session.metadata.get("tracked"):
             return False
-        if owned_elsewhere(self._parts, session):
+        if await self._parts.store.is_held(session.owner, session.epoch):
             event = SessionEndRequested(
                 session_id=session.id,
                 timestamp=self._parts.clock.now(),
@@ -150,33 +139,29 @@ def _age(session: VoiceSession) -> tuple[datetime, str]:
 
 
 class Recovery:
-    """Picks up or closes what the last process left."""
+    """Picks up or closes what this server left before a restart, or another one for good."""
 
     def __init__(self, parts: Parts, maker: Maker, admission: Admission) -> None:
         self._parts, self._maker, self._admission = parts, maker, admission
         self._store, self._registry, self._clock = parts.store, parts.registry, parts.clock
-        self._written: deque[tuple[Conversation, Role]] = deque(maxlen=MAX_WRITTEN)
 
-    async def run(self) -> list[tuple[Conversation, Role]]:
-        """Whose written sessions died, and the role they had: something may wait for its answer
-        there."""
-        try:
-            count = sum([await self._recovered(one) for one in await self._store.active_sessions()])
-        except Exception:  # the server starts all the same: what cannot be read stays as it is
-            log.exception("Recovery after a restart failed")
-        else:
-            if count:
-                log.info("Sessions picked up after a restart", extra={"count": count})
-        return list(self._written)
+    async def take(self, sessions: Sequence[VoiceSession]) -> list[tuple[Conversation, Role]]:
+        """Those that are this server's since a moment ago, as whoever left them had them. Whose
+        written sessions died, and the role they had: something may wait for its answer there."""
+        written: list[tuple[Conversation, Role]] = []
+        count = sum([await self._recovered(one, written) for one in sessions])
+        if count:
+            log.info("Sessions picked up", extra={"count": count})
+        return written
 
-    async def _recovered(self, session: VoiceSession) -> bool:
+    async def _recovered(
+        self, session: VoiceSession, written: list[tuple[Conversation, Role]]
+    ) -> bool:
         """Was it picked up?"""
         if session.metadata.get("tracked") or self._registry.get(session.id) is not None:
             return False  # a client's own record ends when the client says so
-        if owned_elsewhere(self._parts, session):
-            return False  # others' sessions are theirs to pick up
         try:
-            return await self._pick_up(session)
+            return await self._pick_up(session, written)
         except Exception:  # the boundary of one session: the next may be well
             log.exception("A session cannot be picked up", extra={"session_id": session.id})
             await self._give_up(session)
@@ -192,7 +177,9 @@ class Recovery:
         except VivavoceError:
             log.exception("Nor can it be closed", extra={"session_id": session.id})
 
-    async def _pick_up(self, session: VoiceSession) -> bool:
+    async def _pick_up(
+        self, session: VoiceSession, written: list[tuple[Conversation, Role]]
+    ) -> bool:
         conversation = await self._store.conversation(
             session.conversation_id, user_id=session.user_id
         )
@@ -205,14 +192,29 @@ class Recovery:
         self._registry.start(live)
         if session.call_id is None or remembered(session).text:  # its connection was all it had
             await live.post(End("error", Status.ERROR))
-            self._written.append((conversation, session.role))
+            written.append((conversation, session.role))
             return False
+        await self._tell(session)
         # A client that called `/execute` has had its answer, delegated work asks again by
         # itself; the model asked for neither.
         orphans = tuple(wire_id(call) for call, _ in left if call.origin in ("model", "webhook"))
         await live.post(await self._survived(session, conversation, session.call_id, orphans))
         await self._parts.notifier.welcome(live)  # what nobody had heard when we died
         return True
+
+    async def _tell(self, session: VoiceSession) -> None:
+        """Its client hears that another server looks after it."""
+        us = self._parts.instance
+        if session.owner == us.name:
+            return  # a restart, or a record from before there were owners: nothing moved
+        moved = SessionMoved(
+            session_id=session.id,
+            timestamp=self._clock.now(),
+            reason="drained" if session.owner is None else "lost",
+            owner=us.name,
+            left_by=session.owner,
+        )
+        await self._parts.journal.commit([announce(moved, session)])
 
     async def _survived(
         self,

@@ -17,7 +17,7 @@ from datetime import datetime
 from itertools import chain, repeat
 from typing import Protocol
 
-from vivavoce.errors import Unavailable, VivavoceError
+from vivavoce.errors import Fenced, Unavailable, VivavoceError
 from vivavoce.runtime.calls.outcomes import RunsTools, ToolRequest
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.ports import Clock
@@ -29,6 +29,7 @@ from vivavoce.session import effects as fx
 from vivavoce.session.events import (
     BudgetSpent,
     End,
+    Flush,
     SessionEvent,
     TimerFired,
     ToolFinished,
@@ -226,6 +227,8 @@ class LiveSession:
         """What was written before it and has no answer; it may take it up."""
         self._task: asyncio.Task[None] | None = None
         self._over = asyncio.Event()
+        self._letting_go = False
+        """Its call goes on, and is somebody else's to look after."""
 
     @property
     def id(self) -> str:
@@ -329,6 +332,24 @@ class LiveSession:
         """Until everything is stored and let go."""
         await self._over.wait()
 
+    @property
+    def pausing(self) -> bool:
+        """Is nobody speaking, and nothing under way that would be lost in other hands?"""
+        state = self.machine.state
+        quiet = state.phase in (Phase.READY, Phase.WAITING_TASK)
+        busy = state.work.open_calls or state.talk.responses.owing
+        return quiet and not busy and self._inbox.empty() and not self._decided.is_set()
+
+    async def let_go(self) -> None:
+        """For another server: everything that came is decided and stored, then nothing more is
+        done. The call stays up, and the session active."""
+        if self._over.is_set():
+            return
+        self._letting_go = True
+        await self._sideband.close()
+        await self._inbox.put(Posted(Flush()))  # behind all that came
+        await self._over.wait()
+
     async def run(self) -> None:
         """The whole life. Whatever fails in here ends this session and no other."""
         self._task = asyncio.current_task()
@@ -339,13 +360,18 @@ class LiveSession:
                 raise _Finished  # cancels what still runs: tools, timers, the sideband
         except* _Finished:
             pass
+        except* Fenced:
+            # Another server has it by now. Nothing more is written, and its call is not ours.
+            self._letting_go = True
+            log.warning("A session is looked after elsewhere", extra={"session_id": self.id})
         except* Exception as faults:
             log.exception("A session failed", extra={"session_id": self.id}, exc_info=faults)
             await self._abandon()
         finally:
             try:
                 await self._sideband.close()
-                if self.machine.state.sideband.call_id:  # also when we were cancelled
+                # Also when we were cancelled.
+                if self.machine.state.sideband.call_id and not self._letting_go:
                     await self._sideband.hang_up(self.machine.state.sideband.call_id)
             finally:
                 self._over.set()
@@ -364,6 +390,10 @@ class LiveSession:
     async def _decide(self, group: asyncio.TaskGroup) -> None:
         while self.machine.phase is not Phase.TERMINATED:
             await self._decide_on(await self._inbox.get(), group)
+            if self._letting_go and self._inbox.empty():
+                self._outbox.after.append(_LET_GO)
+                self._decided.set()
+                return
 
     async def _decide_on(self, posted: Posted, group: asyncio.TaskGroup) -> None:
         if posted.call_id not in (None, self.machine.state.sideband.call_id):
@@ -445,7 +475,7 @@ class LiveSession:
         step = self._storing
         step.changes[:0] = self.records.take()
         if self._recorder is not None:
-            over = self.machine.phase is Phase.TERMINATED
+            over = self.machine.phase is Phase.TERMINATED or _LET_GO in step.after
             now, beside = self._clock.now(), bool(step.changes)
             step.changes += self._recorder.take(now, beside=beside, over=over)
         if step.changes:
@@ -458,7 +488,7 @@ class LiveSession:
                 self._tell(effect.event)
             else:
                 await self._perform(effect, group)
-        return any(isinstance(effect, fx.Close) for effect in step.after)
+        return any(isinstance(effect, fx.Close) or effect is _LET_GO for effect in step.after)
 
     async def _commit(self, changes: list[Change]) -> None:
         """A store that is away for a while holds the session up, and loses it nothing."""
@@ -496,7 +526,7 @@ class LiveSession:
                 await self._sideband.send(effect.command)
             case fx.Failed():
                 self._note(effect)
-            case fx.RunTool():
+            case fx.RunTool() if not self._letting_go:  # else whoever has it next is asked again
                 self.tools.start(effect, group)
             case fx.Answered():
                 for answered, item_id in self._answers.items():
@@ -510,7 +540,8 @@ class LiveSession:
                 await self._answers_to.told(self.records.session.user_id, effect.key)
             case fx.Attach():
                 await self._sideband.attach(effect, group)
-            case fx.HangUp():  # the old call; the new one does not wait for it
+            case fx.HangUp() if not self._letting_go:
+                # The old call; the new one does not wait for it.
                 group.create_task(self._sideband.hang_up(effect.call_id), name=f"{self.id} hang up")
             case _:
                 pass  # durable: the commit was all
@@ -533,6 +564,10 @@ class LiveSession:
             log.exception("A session could not be ended well", extra={"session_id": self.id})
             with suppress(Exception):
                 await self._journal.commit(ending)
+
+
+_LET_GO = fx.CancelCalls(())
+"""Behind all that is to be stored: the end of the doing, and no end of the session."""
 
 
 class _Finished(Exception):

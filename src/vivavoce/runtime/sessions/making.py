@@ -114,10 +114,7 @@ class Maker:
     ) -> VoiceSession:
         """Without an id: whoever stores it finds one."""
         profile, now = self._parts.profile, self._parts.clock.now()
-        metadata: dict[str, object] = {
-            "instance": profile.defaults.instance,
-            "options": options.to_json(),
-        }
+        metadata: dict[str, object] = {"options": options.to_json()}
         if user.auto_approve and profile.defaults.auto_approve:
             metadata["auto_approve"] = True
         return VoiceSession(

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from vivavoce.runtime.calls.executor import ToolExecutor
+from vivavoce.runtime.instances import Instance
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Shares
 from vivavoce.runtime.people.elsewhere import Elsewhere
 from vivavoce.runtime.people.memory import WorkspaceMemory
 from vivavoce.runtime.ports import Clock, Store, Toolbox
 from vivavoce.runtime.provider.openai import OpenAIProvider
+from vivavoce.runtime.relay import Relay
 from vivavoce.runtime.sessions.live import Noticed, Traced
 from vivavoce.runtime.sessions.notifier import SessionNotifier
 from vivavoce.runtime.sessions.profile import Profile
@@ -32,6 +34,8 @@ class Parts(Record):
     failed: Noticed
     notifier: SessionNotifier
     memory: WorkspaceMemory
+    instance: Instance
+    relay: Relay
     shares: Shares = Shares()
     elsewhere: Callable[[str], Awaitable[Elsewhere | None]] | None = None
     """What the user's backend tells of their things, where they are kept there."""

@@ -72,7 +72,6 @@ class Defaults(Record):
     model: str = "gpt-realtime"
     time_zone: str = "UTC"
     workspace: str = ""
-    instance: str = "local"
     """Names this process among several on one database, the same after a restart."""
     attach_tries: int = 5
     attach_delay: float = 3.0

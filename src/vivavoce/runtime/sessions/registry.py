@@ -20,6 +20,7 @@ from vivavoce.session.state import Phase
 log = logging.getLogger(__name__)
 
 MOST_WRITTEN = 2  # sessions a user
+_PAUSE = 0.05  # seconds between looks
 _SOON = (0.0, 0.05, 0.2, 0.5)  # the provider notices a moment later that a session is gone
 
 T = TypeVar("T")
@@ -37,6 +38,7 @@ class Registry:
         self._reserved: Counter[str] = Counter()  # user → sessions in the making
         self._opening: Counter[str] = Counter()  # user → written sessions in the making
         self._group: asyncio.TaskGroup | None = None
+        self._open = True
         self._hooks: list[Callable[[LiveSession], None]] = []
         self.total = 0
 
@@ -64,6 +66,29 @@ class Registry:
             for live in lives:
                 live.cancel()
 
+    def close(self) -> None:
+        """No new ones from now on; what there is goes on."""
+        self._open = False
+
+    async def hand_over(
+        self, live: LiveSession, release: Callable[[str], Awaitable[object]], until: float
+    ) -> None:
+        """To whichever server claims it: at the next pause, or when the time is up."""
+        loop = asyncio.get_running_loop()
+        while loop.time() < until:
+            if live.pausing:
+                break
+            await asyncio.sleep(_PAUSE)
+        if live.id in self._live:
+            await live.let_go()
+            await release(live.id)
+
+    async def abandon(self) -> None:
+        """All of them are another server's by now: their calls go on there."""
+        async with asyncio.TaskGroup() as group:
+            for live in self.every():
+                group.create_task(live.let_go())
+
     async def _leave(self, live: LiveSession) -> None:
         if owes(live):
             # It stays as a crash would leave it: after the restart its message is found, and
@@ -88,6 +113,9 @@ class Registry:
     def active(self, user_id: str, session_id: str | None) -> bool:
         """Is the named session of this user live, or any?"""
         return any(session_id in (None, live.id) for live in self.of_user(user_id))
+
+    def every(self) -> list[LiveSession]:
+        return list(self._live.values())
 
     def of_user(self, user_id: str) -> list[LiveSession]:
         """Oldest first."""
@@ -131,7 +159,7 @@ class Registry:
     async def seat(self, conversation_id: str, user_id: str) -> AsyncIterator[None]:
         """A place for a session in the making; a clear refusal before anything is promised.
         A session of the same conversation gives up its own, a written one that rests its too."""
-        if self._group is None:
+        if self._group is None or not self._open:
             raise Unavailable("The server is shutting down.", retry_after_ms=5000)
         while self._user_max and self._seats(user_id, but=conversation_id) >= self._user_max:
             if not await self.give_way(user_id, but=conversation_id):
@@ -170,6 +198,8 @@ class Registry:
     async def written_seat(self, user_id: str) -> AsyncIterator[None]:
         """A place for a written session in the making: a user has few, so that nobody's many
         conversations keep the others out. The one that rested longest goes."""
+        if not self._open:
+            raise Unavailable("The server is shutting down.", retry_after_ms=5000)
         while self._writing(user_id) >= MOST_WRITTEN:
             if not await self.give_way(user_id):
                 raise RateLimited(

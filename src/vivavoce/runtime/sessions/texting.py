@@ -16,6 +16,7 @@ import logging
 from collections.abc import Sequence
 from datetime import datetime
 from secrets import token_hex
+from typing import Any
 
 from vivavoce.errors import (
     InvalidRequest,
@@ -24,6 +25,7 @@ from vivavoce.errors import (
     SessionNotFound,
     Unavailable,
     VivavoceError,
+    found,
 )
 from vivavoce.runtime.limits import Window
 from vivavoce.runtime.sessions.admission import Admission
@@ -81,6 +83,7 @@ class Texting:
     ) -> None:
         self._parts, self._maker = parts, maker
         self._admission, self._connector = admission, connector
+        parts.relay.serve("message", self._said_here)
         a_minute = parts.shares.messages_per_minute
         self._rate = Window(a_minute, 60, clock=parts.clock, what="messages")
 
@@ -94,6 +97,8 @@ class Texting:
         if len(words) > MAX_CHARS:
             message = f"A message has at most {MAX_CHARS} characters."
             raise InvalidRequest(message, field="text")
+        if (owner := await self._owner(conversation)) is not None:
+            return await self._said_there(owner, conversation, words, wait, role)
         self._rate.check(conversation.user_id)
         if room := self._parts.shares.more(conversation.user_id):
             await self._parts.journal.commit(room)  # a session that goes on asks nobody again
@@ -119,12 +124,51 @@ class Texting:
             retry_after_ms=5000,
         )
 
+    async def _owner(self, conversation: Conversation) -> VoiceSession | None:
+        """The session of another server's that should hear it; none where one of ours would."""
+        if self._talking(conversation.id) is not None:
+            return None
+        for one in await self._parts.active(conversation.user_id, conversation.id):
+            if one.call_id and await self._parts.relay.held(one.owner, one.epoch):
+                return one
+        return None
+
+    async def _said_there(
+        self,
+        at: VoiceSession,
+        conversation: Conversation,
+        words: str,
+        wait: float,
+        role: Role,
+    ) -> Exchange:
+        given = {"conversation": conversation.id, "text": words, "wait": wait, "role": role}
+        owner = (at.owner, at.epoch)
+        done, _ = await self._parts.relay.ask(
+            "message", owner, conversation.user_id, given, wait=wait
+        )
+        said = {entry.id: entry for entry in await self._said(conversation)}
+        session = await self._parts.store.session(done["session"], user_id=at.user_id)
+        return Exchange(said[done["message"]], said.get(done["reply"] or ""), session or at)
+
+    async def _said_here(
+        self, user_id: str, given: dict[str, Any], plain: str
+    ) -> tuple[dict[str, Any], str]:
+        """What was written at another server."""
+        known = await self._parts.store.conversation(given["conversation"], user_id=user_id)
+        conversation = found(known, "Conversation", given["conversation"])
+        exchange = await self.say(
+            conversation, given["text"], wait=given["wait"], role=given["role"]
+        )
+        reply = None if exchange.reply is None else exchange.reply.id
+        done = {"message": exchange.message.id, "reply": reply, "session": exchange.session.id}
+        return done, ""
+
     async def answer_left(self, written: Sequence[tuple[Conversation, Role]]) -> None:
         """After a restart: what was written just before it is answered, once, within bounds, and
         with the role that it was written in."""
         try:
-            found = [(one, role, await self._left(one)) for one, role in written]
-            waiting = [(one, role, left) for one, role, left in found if left is not None]
+            every = [(one, role, await self._left(one)) for one, role in written]
+            waiting = [(one, role, left) for one, role, left in every if left is not None]
             for _ in range(_LEFT_TRIES):
                 waiting = [each for each in waiting if not await self._answered(*each)]
                 if not waiting:
@@ -140,10 +184,9 @@ class Texting:
             left = await self._left(conversation)
             if left is None or left.id != message.id or self._talking(conversation.id):
                 return True
-            us = self._parts.profile.defaults.instance
-            active = await self._parts.active(conversation.user_id, conversation.id)
-            if any(one.metadata.get("instance", us) != us for one in active):
-                return True
+            for one in await self._parts.active(conversation.user_id, conversation.id):
+                if await self._parts.store.is_held(one.owner, one.epoch):
+                    return True
             live = await self._open(conversation, role)
             if live.left is not None and live.left.id == message.id:
                 await live.submit(_again(live.left))

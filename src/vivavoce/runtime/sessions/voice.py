@@ -5,6 +5,7 @@ Every door onto sessions is thin because this is here. Knows nothing of HTTP.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import field, replace
@@ -32,6 +33,7 @@ from vivavoce.session.context import History
 from vivavoce.session.events import Created, End, Inform, Reconfigure
 from vivavoce.session.policy import Setup
 from vivavoce.session.state import Phase
+from vivavoce.wire.events import SessionMoved, announce
 from vivavoce.wire.records.talk import Conversation, Status, VoiceSession
 from vivavoce.wire.records.work import Role
 from vivavoce.wire.values import Record
@@ -65,6 +67,7 @@ class Voice:
         self._elsewhere = Elsewhere(parts)
         self.texting = Texting(parts, self.maker, self.admission, self.connector)
         self.recovery = Recovery(parts, self.maker, self.admission)
+        parts.relay.serve("configuration", self._reconfigured_here)
 
     # --- Opening ----------------------------------------------------------------------
 
@@ -200,8 +203,8 @@ class Voice:
         """What was changed, and the configuration in force; it reaches the live call."""
         live = self.live(session_id, user_id)
         if live is None:
-            await self._find(session_id, user_id)
-            raise Conflict(OVER)
+            session, _ = await self._find(session_id, user_id)
+            return await self._reconfigured_there(session, wanted, role)
         check_steering(live.records.session, role)
         user = await self.maker.about(live.records.session)
         changes = self._changes(live, wanted, user)
@@ -210,6 +213,27 @@ class Voice:
             if not await live.submit(Reconfigure(changes, tuple(wanted))):
                 raise Conflict(OVER)
         return list(wanted), live.setup
+
+    async def _reconfigured_there(
+        self, session: VoiceSession, wanted: Mapping[str, Any], role: Role
+    ) -> tuple[list[str], Setup]:
+        """By the server that runs it."""
+        relay, owner = self._parts.relay, (session.owner, session.epoch)
+        if session.status is not Status.ACTIVE or not await relay.held(*owner):
+            raise Conflict(OVER)
+        given = {"session": session.id, "wanted": dict(wanted), "role": role}
+        done, _ = await relay.ask("configuration", owner, session.user_id, given)
+        return done["updated"], Setup(session=done["session"])
+
+    async def _reconfigured_here(
+        self, user_id: str, given: dict[str, Any], plain: str
+    ) -> tuple[dict[str, Any], str]:
+        if self.live(given["session"], user_id) is None:
+            raise Conflict(OVER)
+        updated, setup = await self.reconfigure(
+            given["session"], user_id, given["wanted"], given["role"]
+        )
+        return {"updated": updated, "session": dict(setup.session)}, ""
 
     def _changes(
         self, live: LiveSession, wanted: Mapping[str, Any], user: UserContext
@@ -258,6 +282,34 @@ class Voice:
         await self._registry.end(live, how)
         self.connector.forget(session_id)
         return True
+
+    async def hand_over(self, seconds: float) -> None:
+        """To the other servers, whatever can do without this one: calls at a provider of its own,
+        each at its next pause or when the time is up. Calls of the engine inside end with it:
+        their clients hear where it goes on, and what was said is there."""
+        until = asyncio.get_running_loop().time() + seconds
+        async with asyncio.TaskGroup() as group:
+            for live in self._registry.every():
+                session = live.records.session
+                if not session.voice or not session.call_id:
+                    continue  # it has no call yet, or its connection is all it has
+                if self._parts.provider.ours:
+                    group.create_task(self._send_on(live))
+                else:
+                    release = self._store.release
+                    group.create_task(self._registry.hand_over(live, release, until))
+
+    async def _send_on(self, live: LiveSession) -> None:
+        session = live.records.session
+        moved = SessionMoved(
+            session_id=session.id,
+            timestamp=self._clock.now(),
+            reason="drained",
+            left_by=self._parts.instance.name,
+        )
+        await self._parts.journal.commit([announce(moved, session)])
+        live.records.goes_on = True
+        await self._registry.end(live, End("completed"))
 
     # --- Looking up -------------------------------------------------------------------
 

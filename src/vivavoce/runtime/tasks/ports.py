@@ -161,12 +161,16 @@ class Carrier(Protocol):
     """Runs tasks to their end, whatever happens to the process in between."""
 
     def running(self, listener: Listener) -> AbstractAsyncContextManager[None]:
-        """While entered, tasks run; on entering, those that a crash interrupted go on."""
+        """While entered, tasks run."""
         ...
 
     async def start(self, work: Work) -> None:
         """Returns once it will be carried out even if the process dies now. The same id twice
         is one task."""
+        ...
+
+    async def resume(self, work: Work) -> None:
+        """Goes on with what somebody who will not come back left unfinished, or begins it."""
         ...
 
     async def answer(self, task_id: str, question_id: str, words: str) -> None: ...

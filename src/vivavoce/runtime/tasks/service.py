@@ -159,15 +159,17 @@ class Tasks:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """While the server is up. What a crash interrupted goes on."""
+        """While the server is up."""
         async with self._carrier.running(self):
-            for task in await self._store.open_tasks():
-                try:
-                    # The same id is the same task: only what was stored and never begun begins.
-                    await self._carrier.start(self._work(task))
-                except VivavoceError:  # it stays open, and the server starts all the same
-                    log.exception("A task cannot go on", extra=fields(task_id=task.id))
             yield
+
+    async def take_over(self, tasks: Sequence[Task]) -> None:
+        """What a crash interrupted goes on: here, whichever server it was that died."""
+        for task in tasks:
+            try:
+                await self._carrier.resume(self._work(task))
+            except VivavoceError:  # it stays open, and the server goes on all the same
+                log.exception("A task cannot go on", extra=fields(task_id=task.id))
 
     # --- For the doors and the tools ----------------------------------------------------
 

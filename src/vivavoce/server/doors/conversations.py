@@ -19,7 +19,15 @@ from vivavoce.server.doors.sessions import (
 )
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import conversations as s
-from vivavoce.server.services import AsRole, Here, Rank, SessionPath, User, json_only
+from vivavoce.server.services import (
+    AsRole,
+    Here,
+    Rank,
+    SessionPath,
+    User,
+    exchanged,
+    json_only,
+)
 
 router = APIRouter(
     prefix="/api/v1/conversations", tags=["Conversations"], dependencies=[Depends(json_only)]
@@ -194,8 +202,7 @@ async def exchange_session_sdp(
     here: Here, session_id: SessionPath, key: Key, offer: Offer
 ) -> SdpResponse:
     """Exchange the browser's offer for the provider's answer, with the session's own key."""
-    grant = here.tickets.redeem(key, session_id=session_id)
-    return SdpResponse(await here.voice.connector.sdp(grant.session_id, grant.user_id, offer))
+    return SdpResponse(await exchanged(here, key, offer, session_id))
 
 
 @voice.post(

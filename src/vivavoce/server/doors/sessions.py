@@ -31,6 +31,8 @@ from vivavoce.server.services import (
     Sparse,
     TheSession,
     User,
+    exchanged,
+    handed_out_here,
     json_only,
 )
 from vivavoce.session.context import History
@@ -402,8 +404,7 @@ async def exchange_sdp(here: Here, key: Key, offer: Offer) -> SdpResponse:
     The key is the one from `POST /session`: ours, single use, at most 60
     seconds old. When it is spent get another with `GET /session/reconnect`.
     """
-    grant = here.tickets.redeem(key)
-    return SdpResponse(await here.voice.connector.sdp(grant.session_id, grant.user_id, offer))
+    return SdpResponse(await exchanged(here, key, offer))
 
 
 @webrtc.post(
@@ -419,6 +420,7 @@ async def open_audio(here: Here, key: Key) -> s.AudioCallResponse:
     engine has such calls; other providers answer 409. Open the WebSocket
     within a minute; it speaks the events of OpenAI's Realtime API.
     """
+    await handed_out_here(here, key)
     grant = here.tickets.redeem(key)
     call = await here.voice.connector.audio(grant.session_id, grant.user_id)
     form = s.AudioFormat(type="audio/pcm", rate=24_000)

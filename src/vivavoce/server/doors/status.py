@@ -407,6 +407,8 @@ async def ready(here: Here) -> Response:
         engine=None if engine is None else engine.ready,
     )
     missing = []
+    if here.instance.draining:
+        missing.append("The server is shutting down; others go on with its calls.")
     if not checks.amplifier:
         missing.append("The agent has no tools.")
     if not openai:

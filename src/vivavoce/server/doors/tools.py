@@ -235,7 +235,7 @@ async def answer_task(
 @inbox.get("/approvals", operation_id="listApprovals", responses=errors())
 async def approvals(here: Here, user: User, role: AsRole) -> s.ApprovalListResponse:
     """What waits for the user's yes now, and may be answered with your role."""
-    found = here.approvals.pending(user, role)
+    found = await here.approvals.waiting(user, role)
     shown = [s.ApprovalView.of(one) for one in found]
     return s.ApprovalListResponse(approvals=shown, count=len(shown))
 

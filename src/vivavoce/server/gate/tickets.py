@@ -26,6 +26,7 @@ from vivavoce.runtime.ports import Clock
 
 MAX_TICKET_SECONDS = 60.0  # seed 003: "Ephemeral tokens expire in 60 seconds"
 STREAM_SECONDS = 600.0
+HOME = 8  # characters
 RENEWED_SECONDS = 24 * 3600.0  # then whoever renews must say again who they are
 _SALT = b"vivavoce stream tokens 2"  # one purpose, one key
 _REMEMBER_SECONDS = 600.0  # so that a late client hears "expired" and not "unknown"
@@ -54,16 +55,22 @@ class Tickets:
     """Ephemeral keys: single use, bound to their session, bounded in number."""
 
     def __init__(
-        self, clock: Clock, *, seconds: float = MAX_TICKET_SECONDS, limit: int = 10_000
+        self,
+        clock: Clock,
+        *,
+        seconds: float = MAX_TICKET_SECONDS,
+        limit: int = 10_000,
+        home: str = "",
     ) -> None:
-        self._clock = clock
+        """`home` is the name of the server: its keys end in a mark by which others know them."""
+        self._clock, self._home = clock, home_of(home)
         self._seconds = min(seconds, MAX_TICKET_SECONDS)
         self._limit = limit
         self._open: OrderedDict[bytes, tuple[Grant, float]] = OrderedDict()
 
     def issue(self, *, session_id: str, user_id: str) -> Issued:
         self._sweep()
-        value = "ek_" + secrets.token_urlsafe(32)
+        value = f"ek_{secrets.token_urlsafe(32)}-{self._home}"
         grant = Grant(session_id, user_id)
         self._open[_digest(value)] = (grant, self._clock.monotonic() + self._seconds)
         return Issued(value, self._clock.now() + timedelta(seconds=self._seconds), grant)
@@ -73,14 +80,25 @@ class Tickets:
 
         Where the door names a session, a key of another one opens nothing and is not spent.
         """
-        found = self._open.get(_digest(value)) if value else None
-        if value is None or found is None or session_id not in (None, found[0].session_id):
+        return self.redeem_digest(digest_of(value or ""), session_id=session_id)
+
+    def redeem_digest(self, digest: str, *, session_id: str | None = None) -> Grant:
+        """As `redeem`, for who was not shown the key itself."""
+        key = bytes.fromhex(digest)
+        found = self._open.get(key)
+        if found is None or session_id not in (None, found[0].session_id):
             raise Unauthorized("The ephemeral key is not valid, or was used already")
-        del self._open[_digest(value)]
+        del self._open[key]
         grant, deadline = found
         if self._clock.monotonic() >= deadline:
             raise TokenExpired("The ephemeral key has expired; create a new session")
         return grant
+
+    def elsewhere(self, value: str) -> str | None:
+        """The mark of the server that it is from, where that may be another."""
+        head, _, home = value.rpartition("-")
+        other = head.startswith("ek_") and len(home) == HOME and home != self._home
+        return home if other and _digest(value) not in self._open else None
 
     def revoke(self, session_id: str) -> None:
         """A session that has ended opens no more."""
@@ -154,6 +172,16 @@ def _derived(secret: str) -> bytes:
 
 def _digest(value: str) -> bytes:
     return hashlib.sha256(value.encode()).digest()
+
+
+def digest_of(value: str) -> str:
+    """By which a key is known without being shown."""
+    return _digest(value).hex()
+
+
+def home_of(name: str) -> str:
+    """The mark of a server's keys."""
+    return hashlib.sha256(name.encode()).hexdigest()[:HOME]
 
 
 def _b64(data: bytes) -> str:

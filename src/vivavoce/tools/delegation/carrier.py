@@ -35,6 +35,13 @@ MAX_ATTEMPTS = 100
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
 
 
+Began = Callable[[str], Awaitable[None]]
+
+
+async def _nobody(task_id: str) -> None:
+    """For whom nobody else could carry it out."""
+
+
 @dataclass(slots=True, eq=False, kw_only=True)
 class Shared:
     """What all tasks of a carrier share, between entering and leaving `running`."""
@@ -46,6 +53,7 @@ class Shared:
     group: asyncio.TaskGroup
     loop: asyncio.AbstractEventLoop
     context: contextvars.Context
+    began: Began
     opening: asyncio.Task[VivavoceError | None] | None = None
     look: asyncio.Task[None] | None = None
     stopping: bool = False
@@ -135,6 +143,7 @@ class Live:
     async def _do(self) -> Done | GaveUp:
         shared, work = self._shared, self.work
         try:
+            await shared.began(work.task_id)
             seen = await asyncio.to_thread(shared.ledger.see, work.task_id)
             if await shared.mail.cancelled(work.task_id):
                 self._unwanted = True
@@ -190,17 +199,19 @@ class DurableCarrier:
         executor_id: str,
         look_seconds: float = LOOK_SECONDS,
         lazy: bool = False,
+        began: Began = _nobody,
     ) -> None:
         """`url`: a SQLite file of its own, or a PostgreSQL database, where it has its own schema.
 
         `executor_id` names this instance among those that share a PostgreSQL, and
         is the same after a restart: what it left unfinished is found by it. A file
         is one server's. `look_seconds`: how often it looks for answers that the
-        others took. `lazy`: DBOS is opened when it is first wanted.
+        others took. `lazy`: DBOS is opened when it is first wanted. `began` hears of every task
+        that is carried out here, also of one that another was to carry out.
         """
         self._ledger = Ledger(url, executor_id=executor_id, carry=self._carry)
         self._backends = backends
-        self._look_seconds, self._lazy = look_seconds, lazy
+        self._look_seconds, self._lazy, self._began = look_seconds, lazy, began
         self._mail = Mail(self._ledger)
         self._shared: Shared | None = None
 
@@ -215,6 +226,7 @@ class DurableCarrier:
                 group=group,
                 loop=asyncio.get_running_loop(),
                 context=contextvars.copy_context(),
+                began=self._began,
             )
             try:
                 if not self._lazy:
@@ -255,10 +267,12 @@ class DurableCarrier:
             await asyncio.wait(runs)
         await asyncio.to_thread(self._ledger.forget, task_ids)
 
-    async def take_over(self, executor_id: str) -> None:
-        """Goes on with what an instance that will not come back left unfinished."""
+    async def resume(self, work: Work) -> None:
+        """Goes on with what somebody who will not come back left unfinished; the same id is the
+        same task, so what was stored and never begun begins."""
         await self._opened()
-        await asyncio.to_thread(self._ledger.take_over, executor_id)
+        if not await asyncio.to_thread(self._ledger.resume, work.task_id):
+            await self.start(work)
 
     async def _opened(self) -> Shared:
         shared = self._shared

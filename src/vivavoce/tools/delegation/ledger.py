@@ -126,11 +126,13 @@ class Ledger:
             self._let_leave()
         forget(self._url, ids)
 
-    def take_over(self, executor_id: str) -> None:
-        """Sets going here what another process left unfinished. If it lives, it loses it."""
-        left = self._listed(executor_id=executor_id, status="PENDING")
-        if left:
-            self._dbos.resume_workflows([each.workflow_id for each in left])
+    def resume(self, id_: str) -> bool:
+        """Sets going here what another process left unfinished; if it lives, it loses it. What was
+        this one's own before a restart goes on by itself. False where it was never begun."""
+        found = self._listed(workflow_ids=[id_])
+        if found and found[0].status == "PENDING" and found[0].executor_id != self._executor_id:
+            self._dbos.resume_workflow(id_)
+        return bool(found)
 
     def see(self, id_: str) -> Seen | None:
         found = self._listed(workflow_ids=[id_])

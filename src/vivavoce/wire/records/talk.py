@@ -95,6 +95,9 @@ class VoiceSession(Record):
     counted: bool = True
     """Does it count as a new session? One that took over a live one does not."""
     metadata: Json = field(default_factory=dict)
+    owner: str | None = None
+    """The instance that runs it. This and its epoch are the store's to say: it stamps new rows."""
+    epoch: int | None = None
 
     @property
     def role(self) -> Role:
@@ -270,6 +273,13 @@ class Put(Value):
     left alone; none is all of them. A whole conversation is put by `PutConversation`."""
 
 
+class Settle(Value):
+    """An answer to what waits for one. Refuses the whole commit with `Conflict` where it waits no
+    longer: only whoever wins the row may act on it."""
+
+    record: Approval
+
+
 class Looked(Value):
     """Somebody has looked at the times of this to-do: the next time is `look_at`, None is never.
 
@@ -333,6 +343,7 @@ Change = (
     | PutSession
     | PutEntry
     | Put
+    | Settle
     | Looked
     | DropMilestone
     | DropConversation

@@ -80,6 +80,9 @@ class Task(Record):
     finished_at: datetime | None = None
     told_at: datetime | None = None
     """When the user heard how it ended. Until then it waits for them."""
+    owner: str | None = None
+    """The instance that carries it out, and in which of its lives; the store's to say."""
+    epoch: int | None = None
 
 
 class ApprovalStatus(StrEnum):
@@ -126,6 +129,9 @@ class Approval(Record):
     role: Role = "operator"
     """Of whoever wants it: nobody with a lesser one may answer, and a yes that goes on is none
     for somebody with a higher one."""
+    owner: str | None = None
+    """The instance in which somebody waits for the answer; the store's to say."""
+    epoch: int | None = None
 
 
 # --- Audit

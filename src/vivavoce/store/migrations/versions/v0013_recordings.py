@@ -8,7 +8,7 @@ from alembic import op
 from vivavoce.store.columns import Document, Position, Utc, Words
 
 revision = "0013"
-down_revision = "0009"
+down_revision = "0012"
 branch_labels = None
 depends_on = None
 
