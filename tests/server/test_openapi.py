@@ -113,6 +113,7 @@ def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
     meaning = {"positive_data_acceptance": {"expected-statuses": [*_FINE, 400]}}
     judged = [
         "POST /session",
+        "POST /sessions/{session_id}/provider",
         "POST /sessions/{session_id}/resume",
         "PATCH /config/session/{session_id}",
         "POST /execute/{tool_name}",

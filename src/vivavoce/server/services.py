@@ -24,6 +24,7 @@ from vivavoce.runtime.people.data import UserData
 from vivavoce.runtime.people.plans import Agenda
 from vivavoce.runtime.ports import Clock, Store, Toolbox
 from vivavoce.runtime.provider.openai import OpenAIProvider
+from vivavoce.runtime.provider.providers import Providers
 from vivavoce.runtime.sessions.library import Library
 from vivavoce.runtime.sessions.profile import Profile
 from vivavoce.runtime.sessions.registry import Registry
@@ -141,6 +142,8 @@ class Services:
     store: Store
     journal: Journal
     provider: OpenAIProvider
+    """The one that is asked first."""
+    providers: Providers
     tools: Toolbox
     executor: ToolExecutor
     registry: Registry
@@ -163,6 +166,8 @@ class Services:
     intents: Intents
     background: Background = field(default_factory=Background)
     engine: Embedded | None = None
+    standby: Embedded | None = None
+    """The engine where another provider serves."""
 
 
 def _services(conn: HTTPConnection) -> Services:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from vivavoce.session import news
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import RunTool, StartTimer
@@ -24,6 +26,7 @@ def requested(event: CallRequested, draft: Draft) -> None:
     name = event.name or state.work.names.get(event.item_id, "")
     state.work.ran.add(event.call_id)
     state.work.open_calls.add(event.call_id)
+    state.work.asked[event.call_id] = event if event.name else replace(event, name=name)
     ordinal = state.talk.order.place(event.item_id, None, draft.now_ms)
     state.talk.turns.called(event.response_id, event.call_id, name, draft.now)
     draft.do(RunTool(event.call_id, name, event.arguments, ordinal))
@@ -48,6 +51,9 @@ def finished(event: ToolFinished, draft: Draft) -> None:
     if event.call_id not in state.work.open_calls:
         return
     state.work.open_calls.discard(event.call_id)
+    asked = state.work.asked.pop(event.call_id, None)
+    if asked is not None and state.move is not None and state.move.next is not None:
+        state.move.results.append((asked, event.output))
     state.talk.turns.finished(event.call_id)
     item_id = state.item_id(f"output:{event.call_id}")
     draft.add_item(output_item(item_id, event.call_id, event.output))

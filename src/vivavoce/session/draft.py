@@ -14,7 +14,7 @@ from vivavoce.session.effects import Effect, Record, Send, StartTimer, Tell
 from vivavoce.session.state import Phase, Signal, State
 from vivavoce.wire.clean import clean_text
 from vivavoce.wire.events import ErrorOccurred, SessionStatus, TurnTraced, VoiceEvent
-from vivavoce.wire.realtime.client import CancelResponse, ClientEvent, CreateItem
+from vivavoce.wire.realtime.client import CancelResponse, ClientEvent, CreateItem, UpdateSession
 from vivavoce.wire.records.talk import Entry, Kind, Modality, Status, entry_id
 
 IDLE = "idle"
@@ -29,6 +29,7 @@ class Draft:
         self.now = now
         self.effects: list[Effect] = []
         self.ending: tuple[str, Status] | None = None
+        self.failing: tuple[str, str] | None = None
 
     @property
     def now_ms(self) -> float:
@@ -46,6 +47,26 @@ class Draft:
         """Nothing is sent while the sideband is down: what matters is sent again when it is up."""
         if self.state.sideband.up:
             self.do(Send(command, urgent=urgent))
+
+    def send_to(self, command: ClientEvent, call_id: str) -> None:
+        """To the call beside, which is up."""
+        self.do(Send(command, call_id=call_id))
+
+    def order(self) -> None:
+        """Send the configuration as we want it. The model is chosen with the call, not here."""
+        state = self.state
+        event_id = state.next_id()
+        state.sideband.guard.orders.append((event_id, state.setup.session))
+        session = {k: v for k, v in state.setup.session.items() if k != "model"}
+        self.send(UpdateSession(session, event_id))
+
+    @property
+    def owed(self) -> bool:
+        """Would the user be left without an answer, if it ended now?"""
+        talk = self.state.talk
+        typed = any(not one.over for one in talk.typed.values())
+        sounding = talk.speech.sounding is not None or bool(talk.speech.unfinished())
+        return talk.responses.busy or sounding or typed
 
     def add_item(self, item: Mapping[str, Any]) -> None:
         """Put an item of ours into the conversation, and go on until it is there."""
@@ -131,6 +152,11 @@ class Draft:
     def end(self, reason: str, status: Status) -> None:
         """The session is over, once this event has been dealt with."""
         self.ending = (reason, status)
+
+    def give_up(self, code: str, message: str) -> None:
+        """This provider does not carry the session any further: another one takes over, or it is
+        over."""
+        self.failing = (code, message)
 
     def trace(self) -> None:
         """Tell the turns that are over, and when to look at the others."""

@@ -31,6 +31,31 @@ class CallPlaced(Value):
     reason: str = "start"
     briefing: Briefing | None = None
     """What is known of the user now."""
+    beside: bool = False
+    """The old call goes on until this one is ready and nobody speaks."""
+    provider: str = ""
+    """Whose call it is."""
+    model: str = ""
+    because: str = ""
+    """Why it is not the provider that was asked first: a code of its fault."""
+
+
+class Beside(Value):
+    """From the sideband of the call that is to take over; whatever it is."""
+
+    event: Any
+
+
+class MoveWanted(Value):
+    """The user wants another provider to speak: a call of its is to take this one's place."""
+
+    provider: str
+
+
+class MoveFailed(Value):
+    """That provider does not take the session."""
+
+    provider: str
 
 
 class CallSurvived(Record):
@@ -50,6 +75,7 @@ class CallSurvived(Record):
     """Items of ours from the beginning of the call."""
     age: float = 0.0
     """Seconds since the call was placed."""
+    provider: str = ""
 
 
 class Flush(Value):
@@ -167,6 +193,9 @@ OwnEvent = (
     Created
     | CallPlaced
     | CallSurvived
+    | Beside
+    | MoveWanted
+    | MoveFailed
     | Flush
     | SidebandUp
     | SidebandLost

@@ -30,6 +30,7 @@ def arrived(event: News, draft: Draft) -> None:
         return
     item_id = state.item_id(event.key)
     state.work.news[event.key] = item_id
+    state.work.untold[event.key] = event
     draft.add_item(message_item(item_id, "system", event.words))
     if event.say:
         state.talk.responses.say(event.say, key=event.key)
@@ -95,7 +96,7 @@ def sounded(response_id: str, draft: Draft) -> None:
     _heard(response_id, _INTO_IT, draft)
     _spoken_over(response_id, draft)
     for key in state.work.telling.pop(response_id, ()):
-        draft.do(Told(key))
+        _told(key, draft)
 
 
 def response_over(response_id: str, status: str, draft: Draft) -> None:
@@ -114,11 +115,27 @@ def response_over(response_id: str, status: str, draft: Draft) -> None:
             state.talk.responses.say(state.work.approvals[key].question, key=key)
     for key in state.work.telling.pop(response_id, ()):
         if status == "completed":
-            draft.do(Told(key))
+            _told(key, draft)
         elif status == "cancelled" or key not in state.work.retold:
             if status != "cancelled":
                 state.work.retold.add(key)
             state.talk.responses.wish(state.work.news[key])
+
+
+def _told(key: str, draft: Draft) -> None:
+    draft.state.work.untold.pop(key, None)
+    draft.do(Told(key))
+
+
+def another_line(draft: Draft) -> None:
+    """The session went on to another call, which knows nothing yet of what was not heard."""
+    state = draft.state
+    state.work.telling = {}
+    for key, event in state.work.untold.items():
+        item_id = state.work.news[key] = state.item_id(key)
+        draft.add_item(message_item(item_id, "system", event.words))
+        if not event.say:
+            state.talk.responses.wish(item_id)
 
 
 def _unheard(draft: Draft) -> dict[str, list[str]]:

@@ -8,7 +8,7 @@ from vivavoce.session import calling, news
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import Account, StopTimer
 from vivavoce.session.speech import Utterance
-from vivavoce.session.state import Signal
+from vivavoce.session.state import OUT_OF_QUOTA, Signal
 from vivavoce.wire.events import (
     AssistantDone,
     AssistantSpeaking,
@@ -199,7 +199,10 @@ def response_done(event: rt.ResponseDone, draft: Draft) -> None:
     if event.usage != rt.Usage():
         state.clock.context_tokens = event.usage.input + event.usage.output
         draft.do(Account(event.usage))
-    if event.status == "failed":
+    if event.status == "failed" and event.error == OUT_OF_QUOTA:
+        state.provider.owed = True
+        draft.give_up(OUT_OF_QUOTA, "The answer could not be generated.")
+    elif event.status == "failed":
         draft.complain(event.error or "response_failed", "The answer could not be generated.")
     if ours:
         draft.spoke()

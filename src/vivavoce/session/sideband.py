@@ -21,7 +21,7 @@ from vivavoce.session.events import (
     ToolFinished,
 )
 from vivavoce.session.policy import Setup
-from vivavoce.session.state import Phase, Signal
+from vivavoce.session.state import OUT_OF_QUOTA, Phase, Signal
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.events import (
     ConnectionStatus,
@@ -33,7 +33,6 @@ from vivavoce.wire.events import (
 )
 from vivavoce.wire.hints import Briefing, briefed
 from vivavoce.wire.realtime.client import (
-    UpdateSession,
     message_item,
     output_item,
 )
@@ -41,6 +40,7 @@ from vivavoce.wire.realtime.facts import Configured, Fault, RateLimits
 from vivavoce.wire.records.talk import Status
 
 ALREADY_ACTIVE = "conversation_already_has_active_response"
+_TRIES_OF_SEVERAL = 2
 _RATE_WARNING = 0.1  # of the limit is left
 IF_UNANSWERED = (
     "You were away for a moment. If the user's last message has no answer yet, answer it now. "
@@ -59,14 +59,16 @@ def call_placed(event: CallPlaced, draft: Draft) -> None:
     """A first call, or another one in its place after the browser lost the old."""
     flush(draft)
     state = draft.state
-    if state.sideband.call_id:
-        draft.do(HangUp(state.sideband.call_id))
+    for call_id in state.calls:
+        draft.do(HangUp(call_id))
     state.new_call(event.call_id)
     if event.instructions is not None:
         # The time of day is part of them, and it has moved on.
         state.setup = state.setup.merged({"instructions": event.instructions})
     if event.briefing is not None:
         _brief(event.briefing, draft)
+    if event.model:
+        state.setup = state.setup.merged({"model": event.model})
     state.sideband.placed = event
     draft.active()
     draft.signal(Signal.CALL_PLACED)
@@ -88,6 +90,7 @@ def call_survived(event: CallSurvived, draft: Draft) -> None:
     state.sideband.guard.ours |= {*dict(event.known_items), *event.seeded}
     state.sideband.guard.ours |= {state.item_id(seed) for seed in told}
     state.work.open_calls = set(event.orphans)
+    state.provider.name = state.provider.told = event.provider
     for call_id in event.orphans:
         # Never run again: nobody knows how far it got.
         calling.finished(ToolFinished(call_id, INTERRUPTED_OUTPUT), draft)
@@ -110,7 +113,7 @@ def up(draft: Draft) -> None:
     state, sideband, placed = draft.state, draft.state.sideband, draft.state.sideband.placed
     sideband.up, sideband.up_since = True, draft.now
     sideband.guard.orders = []  # echoes of what was ordered before will not come
-    _order(draft)
+    draft.order()
     waiting = tuple(sideband.unconfirmed.values())
     if sideband.fresh:
         for item in placed.history:
@@ -131,6 +134,7 @@ def up(draft: Draft) -> None:
     elif state.phase is Phase.RECONNECTING:
         draft.tell(ConnectionStatus, webrtc_state="connected", data_channel_state="open")
         draft.signal(Signal.SIDEBAND_BACK)
+        state.provider.owed = False
 
 
 def lost(event: SidebandLost, draft: Draft) -> None:
@@ -143,6 +147,7 @@ def lost(event: SidebandLost, draft: Draft) -> None:
     if event.hung_up:
         draft.end("user_ended", Status.COMPLETED)
         return
+    state.provider.owed = draft.owed
     state.talk.responses.sideband_lost()
     news.sideband_lost(draft)
     # Not asked again: an answer that is too large for it would take it down each time.
@@ -163,31 +168,30 @@ def lost(event: SidebandLost, draft: Draft) -> None:
 
 
 def attach_failed(draft: Draft) -> None:
-    """Five tries, three seconds apart, then the session is over."""
+    """Five tries, three seconds apart; fewer where somebody else can take over."""
     state = draft.state
     state.sideband.attempts += 1
-    if state.sideband.attempts < state.policy.attach_tries:
+    tries = state.policy.attach_tries
+    if len(state.policy.providers) > 1:
+        tries = min(tries, _TRIES_OF_SEVERAL)
+    if state.sideband.attempts < tries:
         draft.do(Attach(state.sideband.call_id or "", state.policy.attach_delay))
         return
+    words = "The connection to the provider was lost and did not come back."
+    draft.give_up("openai_error", words)
+
+
+def given_up(code: str, message: str, draft: Draft) -> None:
+    """And nobody takes over."""
+    if code == OUT_OF_QUOTA:
+        draft.complain(code, message)
+        return
     draft.tell(ConnectionStatus, webrtc_state="failed", data_channel_state="closed")
-    draft.complain(
-        "openai_error",
-        "The connection to the provider was lost and did not come back.",
-        recoverable=False,
-    )
+    draft.complain(code, message, recoverable=False)
     draft.end("error", Status.ERROR)
 
 
 # --- Configuration
-
-
-def _order(draft: Draft) -> None:
-    """Send the configuration as we want it. The model is chosen with the call, not here."""
-    state = draft.state
-    event_id = state.next_id()
-    state.sideband.guard.orders.append((event_id, state.setup.session))
-    session = {k: v for k, v in state.setup.session.items() if k != "model"}
-    draft.send(UpdateSession(session, event_id))
 
 
 def configured(event: Configured, draft: Draft) -> None:
@@ -197,13 +201,18 @@ def configured(event: Configured, draft: Draft) -> None:
         return  # what it was before we ordered ours
     if state.sideband.guard.foreign_configuration(event.session):
         if draft.reject("The session was changed by somebody else and set back."):
-            _order(draft)
+            draft.order()
         return
     if state.sideband.guard.accepted is not None:
         state.sideband.confirmed = Setup(session=state.sideband.guard.accepted)
     if not state.sideband.announced:
         state.sideband.announced = True
-        draft.tell(SessionStarted, voice=state.setup.voice, tools_count=state.setup.tools_count)
+        draft.tell(
+            SessionStarted,
+            voice=state.setup.voice,
+            tools_count=state.setup.tools_count,
+            provider=state.provider.name or None,
+        )
     if state.phase is Phase.INITIALIZING:
         draft.tell(ConnectionStatus, webrtc_state="connected", data_channel_state="open")
         draft.signal(Signal.CONFIGURED)
@@ -212,7 +221,7 @@ def configured(event: Configured, draft: Draft) -> None:
 def reconfigure(event: Reconfigure, draft: Draft) -> None:
     draft.state.setup = draft.state.setup.merged(event.changes)
     if draft.state.sideband.up:
-        _order(draft)
+        draft.order()
     draft.tell(SessionUpdated, changes=list(event.fields))
     draft.active()
 
@@ -222,7 +231,7 @@ def inform(event: Inform, draft: Draft) -> None:
     before = draft.state.setup
     _brief(event.briefing, draft)
     if draft.state.sideband.up and draft.state.setup != before:
-        _order(draft)
+        draft.order()
 
 
 def _brief(briefing: Briefing, draft: Draft) -> None:
@@ -249,6 +258,10 @@ def fault(event: Fault, draft: Draft) -> None:
         state.setup = state.sideband.confirmed
     if event.code == "session_expired":
         timing.expire(draft, "cap")
+        return
+    if event.code == OUT_OF_QUOTA:
+        state.provider.owed = True
+        draft.give_up(event.code, clean_line(event.message or event.code, 500))
         return
     draft.complain(clean_line(event.code, 64), clean_line(event.message or event.code, 500))
 
@@ -301,5 +314,5 @@ def end(draft: Draft, reason: str, status: Status) -> None:
     draft.signal(Signal.ENDED)
     draft.tell(SessionEnded, reason=reason, duration_ms=state.clock.age_ms(draft.now))
     draft.do(Close(status, reason))
-    if state.sideband.call_id:
-        draft.do(HangUp(state.sideband.call_id))
+    for call_id in state.calls:
+        draft.do(HangUp(call_id))

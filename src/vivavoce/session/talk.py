@@ -196,6 +196,11 @@ class Responses:
         if self.active == SOME_RESPONSE:
             self.active = None
 
+    @property
+    def unasked(self) -> bool:
+        """Did the provider begin the last response by itself?"""
+        return self._given is None
+
     def sideband_lost(self) -> None:
         """What was asked may never have arrived: wish it again. A response that was
         active may have ended unseen."""
@@ -204,6 +209,13 @@ class Responses:
         self.asked = None
         self.active = None
         self.turn_pending = False
+
+    def another_line(self) -> Responses:
+        """What waits to be said is said there: the items that it answers are known there."""
+        there = Responses()
+        there.saying = self.saying
+        there.wished = self.wished and replace(self.wished, covers=frozenset())
+        return there
 
     def _again(self, wish: Wish) -> None:
         if wish.say is not None:
@@ -229,3 +241,10 @@ class Talk:
     def another_call(self) -> Talk:
         """What was typed may still be answered there; the rest is of the old call."""
         return Talk(typed=self.typed, speech_began_ms=self.speech_began_ms)
+
+    def another_line(self) -> Talk:
+        """The same talk on another call, which knows what was said."""
+        there = self.another_call()
+        there.turns, there.quiet_turn = self.turns, self.quiet_turn
+        there.responses = self.responses.another_line()
+        return there

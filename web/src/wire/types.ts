@@ -196,12 +196,14 @@ export interface SessionInfo {
   turn_count: number;
   title?: string | null;
   conversation_id: string;
+  provider?: string | null;
 }
 
 export interface SessionResponse {
   client_secret: ClientSecret;
   session_id: string;
   model: string;
+  provider?: string | null;
   voice: string;
   tools: ToolDefinition[];
   conversation_id: string;
@@ -213,6 +215,8 @@ export interface SessionStateResponse {
   session_id: string;
   conversation_id: string;
   status: "active" | "completed" | "cancelled" | "error";
+  provider: string;
+  model: string;
   state: string;
   voice_session_active: boolean;
   amplifier_connected: boolean;
@@ -305,6 +309,7 @@ export interface VoiceEvents {
     timestamp: string;
     voice: string;
     tools_count: number;
+    provider?: string;
   };
   "session.updated": {
     session_id?: string;
@@ -331,6 +336,28 @@ export interface VoiceEvents {
     warning: string;
     seconds_remaining: number;
     action?: string;
+  };
+  "call.wanted": {
+    session_id?: string;
+    timestamp: string;
+    reason: string;
+    beside: boolean;
+    seconds_remaining?: number;
+    provider?: string;
+    message?: string;
+  };
+  "call.moved": {
+    session_id?: string;
+    timestamp: string;
+    reason: string;
+    provider?: string;
+  };
+  "provider.changed": {
+    session_id?: string;
+    timestamp: string;
+    provider: string;
+    previous?: string;
+    reason: string;
   };
   "session.expired": {
     session_id?: string;
@@ -585,6 +612,9 @@ export const EVENT_NAMES: readonly EventName[] = [
   "session.ended",
   "session.end_requested",
   "session.warning",
+  "call.wanted",
+  "call.moved",
+  "provider.changed",
   "session.expired",
   "session.status",
   "context.updated",

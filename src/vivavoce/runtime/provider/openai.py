@@ -198,7 +198,10 @@ class OpenAIProvider:
         clock: Clock,
         websocket_base_url: str | None = None,
         embedded: bool = False,
+        name: str = "",
     ) -> None:
+        """`name` is what it is called here, where its address does not say enough."""
+        self._name = name
         self._base_url = base_url.rstrip("/")
         self._websocket_base_url = websocket_base_url
         self._key = api_key or ""
@@ -222,14 +225,18 @@ class OpenAIProvider:
 
     @property
     def name(self) -> str:
-        if self._embedded:
-            return "embedded"
+        if self._name or self._embedded:
+            return self._name or "embedded"
         return "openai" if self._is_openai else self._host
 
     @property
     def ours(self) -> bool:
         """Is it our own engine, which is told of the user's things? Others are not."""
         return self._embedded
+
+    @property
+    def model(self) -> str:
+        return self._model
 
     @property
     def capabilities(self) -> Capabilities:

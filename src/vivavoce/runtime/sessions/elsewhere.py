@@ -21,6 +21,7 @@ import orjson
 from vivavoce.errors import VivavoceError
 from vivavoce.runtime.calls.outcomes import recalled
 from vivavoce.runtime.calls.records import wire_id
+from vivavoce.runtime.provider.providers import at
 from vivavoce.runtime.sessions.admission import Admission
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.making import Maker
@@ -91,7 +92,7 @@ class Elsewhere:
             log.warning("Who runs a session does not answer", extra={"session_id": session.id})
         # Nobody listens in any more, but the call may still be up at the provider.
         if session.call_id:
-            await hang_up(self._parts.provider, session.call_id, session.id)
+            await hang_up(self._parts.providers.of(session), session.call_id, session.id)
         return False
 
     async def take_over(self, session: VoiceSession) -> None:
@@ -183,7 +184,7 @@ class Recovery:
     async def _give_up(self, session: VoiceSession) -> None:
         """Its tools or its voice are gone: nobody would watch its call."""
         if session.call_id:
-            await hang_up(self._parts.provider, session.call_id, session.id)
+            await hang_up(self._parts.providers.of(session), session.call_id, session.id)
         changes = closed(session, self._clock.now(), End("error", Status.ERROR))
         try:
             await self._parts.journal.commit(changes)
@@ -198,6 +199,7 @@ class Recovery:
             return False
         left = await self._parts.executor.interrupted(session.id)
         _, _, setup = await self._maker.wanted(session.user_id, remembered(session))
+        setup = at(setup, self._parts.providers.of(session))
         budget = await self._admission.budget(session)
         live = self._maker.assemble(session, conversation, setup, budget)
         self._registry.start(live)
@@ -231,6 +233,7 @@ class Recovery:
             known_calls=tuple(calls),
             seeded=tuple(str(item) for item in session.metadata.get("seeded") or ()),
             age=(self._clock.now() - since).total_seconds(),
+            provider=self._parts.providers.of(session).name,
         )
 
     async def _outcomes(

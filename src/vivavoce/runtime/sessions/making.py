@@ -15,7 +15,7 @@ from vivavoce.errors import BridgeUnavailable, OrchestratorUnavailable, ToolNotF
 from vivavoce.runtime.people.elsewhere import Elsewhere, told
 from vivavoce.runtime.people.profile import UserContext, user_context
 from vivavoce.runtime.ports import ToolDefinition
-from vivavoce.runtime.provider.known_models import Budget, price_of
+from vivavoce.runtime.provider.known_models import Budget, capabilities_of, price_of
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.options import Options, began_at, remembered
 from vivavoce.runtime.sessions.parts import Parts
@@ -141,7 +141,8 @@ class Maker:
         who = Identity(
             session_id=session.id, conversation_id=conversation.id, user_id=session.user_id
         )
-        policy = since(parts.profile.policy(), session)
+        policy = replace(parts.profile.policy(), providers=parts.providers.names)
+        policy = since(policy, session)
         if remembered(session).text:
             policy = for_text(policy)
         records = SessionRecords(
@@ -154,7 +155,7 @@ class Maker:
         return LiveSession(
             Machine(who, policy, setup, started_at=session.created_at),
             records,
-            provider=parts.provider,
+            provider=parts.providers.of(session),
             journal=parts.journal,
             executor=parts.executor,
             clock=parts.clock,
@@ -169,7 +170,7 @@ class Maker:
             conversation.id, user_id=conversation.user_id, limit=LOOKED_AT
         )
         budget = history_budget(
-            parts.profile.capabilities.context_tokens,
+            capabilities_of(str(setup.session.get("model") or "")).context_tokens,
             str(setup.session.get("instructions") or ""),
             bare_tools(setup.session.get("tools") or ()),
         )
