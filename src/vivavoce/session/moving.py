@@ -57,6 +57,8 @@ MOVE = "move"
 DUE = "move_due"
 FAILOVER = "failover"
 CALM = 0.3  # seconds without a sound from anybody make a pause
+_LAG = 0.5  # that a client plays behind what we reckon
+_SOUND_THROUGH = 2.0  # so long a client may take until its sound goes over the new call
 _TRIES, _RETRY = 3, 1.0  # to attach to the call beside
 _LAST_SECONDS = 5.0  # before the cap: now or never
 GO_ON = (
@@ -287,7 +289,13 @@ def _until_pause(draft: Draft) -> float | None:
         return None
     active = state.clock.last_activity
     calm = CALM - (draft.now - active).total_seconds() if active is not None else 0.0
-    return max(calm, (talk.speech.plays_until - draft.now_ms) / 1000)
+    plays = (talk.speech.plays_until - draft.now_ms) / 1000 + _LAG
+    assert state.move is not None
+    since = (draft.now - (state.move.placed_at or draft.now)).total_seconds()
+    through = _SOUND_THROUGH
+    if state.move.reason == "cap":
+        through = min(through, state.policy.cap_lead / 2)
+    return max(calm, plays, through - since)
 
 
 def _flush(draft: Draft) -> None:

@@ -348,7 +348,7 @@ async def test_one_that_does_not_take_the_talk_back_is_told_and_the_talk_goes_on
 async def test_a_written_message_is_answered_by_who_can(tmp_path: Path) -> None:
     async with two(tmp_path) as (d, backup):
         d.provider.inject(HttpError(401))
-        session_id, call = await begin_at(backup, d)
+        session_id, _ = await begin_at(backup, d)
         await d.post(f"/sessions/{session_id}/end")
         conversation = (await d.get(f"/sessions/{session_id}"))["session"]["conversation_id"]
 
