@@ -68,8 +68,11 @@ async def embedded(
     with bind(settings) as bound:
         settings = settings.model_copy(update={"port": bound.getsockname()[1]})
         inside = EmbeddedEngine(settings, parts=lambda: parts, standby=standby)
-        place = {"standby": inside} if standby else {"engine": inside}
-        here = assemble(settings, **place)
+        here = assemble(
+            settings,
+            engine=None if standby else inside,
+            standby=inside if standby else None,
+        )
         listener = Listener(listener_config(build_app(here), settings), here)
         url = f"http://127.0.0.1:{settings.port}"
         async with asyncio.TaskGroup() as group:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
+from typing import Any
 
 from tests.engine.stage import Line, quiet
 from tests.journeys.embedded import by_websocket, embedded
+from tests.server.serving import until
 from vivavoce.testing import ScriptedProvider
 from vivavoce.testing.engine import ScriptedEars
 from vivavoce.testing.realtime.faults import HttpError
@@ -52,6 +54,7 @@ async def test_a_call_of_the_engine_gives_way_to_the_next_in_a_pause(tmp_path: P
                 assert second.all("response.created") == []
                 await second.speak()
                 await second.until("response.done")
+                await until(lambda: len(watcher.all("transcription.completed")) >= 4)
         shown = await st.get(f"/sessions/{session_id}")
         said = [(one["entry_type"], one["text"]) for one in shown["transcript"]]
         assert [who for who, _ in said] == ["user", "assistant", "user", "assistant"]
@@ -63,7 +66,7 @@ async def test_a_call_of_the_engine_gives_way_to_the_next_in_a_pause(tmp_path: P
 async def test_the_engine_takes_over_where_the_provider_refuses(tmp_path: Path) -> None:
     async with ScriptedProvider(key="sk-scripted-key") as provider:
         provider.inject(HttpError(429, code="insufficient_quota", path="client_secrets"))
-        served = {"provider_url": provider.base_url, "api_key": provider.key}
+        served: dict[str, Any] = {"provider_url": provider.base_url, "api_key": provider.key}
         ears = ScriptedEars(["good morning"])
         async with embedded(tmp_path, ears=ears, standby=True, **served) as st:
             assert (await st.http.get("/v1/models")).status_code == 404, "it only stands by"

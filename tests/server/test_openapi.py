@@ -113,7 +113,6 @@ def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
     meaning = {"positive_data_acceptance": {"expected-statuses": [*_FINE, 400]}}
     judged = [
         "POST /session",
-        "POST /sessions/{session_id}/provider",
         "POST /sessions/{session_id}/resume",
         "PATCH /config/session/{session_id}",
         "POST /execute/{tool_name}",
@@ -346,6 +345,7 @@ GET /sessions/{session_id}
 POST /sessions/{session_id}/transcript
 POST /sessions/{session_id}/resume
 POST /sessions/{session_id}/end
+POST /sessions/{session_id}/provider
 POST /sdp
 POST /audio
 GET /ice-config

@@ -235,7 +235,7 @@ def consider(draft: Draft) -> None:
     if move is None or not move.ready or draft.state.phase is Phase.TERMINATED:
         return
     left = _until_pause(draft)
-    late = move.overdue and draft.state.phase is not Phase.LISTENING
+    late = move.overdue and _may_cut(draft)
     if left is not None and left <= 0:
         _adopt(draft)
     elif late:
@@ -273,6 +273,13 @@ def saves(event: SidebandLost, draft: Draft) -> bool:
     else:
         _begin(draft)
     return True
+
+
+def _may_cut(draft: Draft) -> bool:
+    """The assistant may be cut off, and goes on there. What the user is saying would be lost."""
+    talk = draft.state.talk
+    waits = talk.responses.turn_pending or any(not item.settled for item in talk.heard.values())
+    return draft.state.phase is not Phase.LISTENING and not waits
 
 
 def _until_pause(draft: Draft) -> float | None:
@@ -358,7 +365,7 @@ def _begin(draft: Draft) -> None:
     _flush(draft)
     draft.cut_turns()
     later = [item for item in _since(move, draft) if isinstance(item, dict)]
-    state.move = None
+    draft.do(HangUp(state.sideband.call_id or ""))
     state.new_call(event.call_id)
     state.sideband.placed = replace(event, history=(*event.history, *later))
     state.sideband.attempts = 0
@@ -395,15 +402,17 @@ def _since(move: Move, draft: Draft) -> list[Mapping[str, Any] | str]:
 
 
 def _said(entry: Entry, past: Mapping[str, Mapping[str, Any]]) -> list[Mapping[str, Any] | str]:
-    if entry.kind not in (Kind.USER, Kind.ASSISTANT, Kind.SYSTEM) or not entry.text.strip():
+    if entry.kind not in (Kind.USER, Kind.ASSISTANT, Kind.SYSTEM):
         return []
     item_id = item_of(entry)
+    if not entry.text.strip():  # nothing of it was heard after all
+        return [item_id] if item_id in past else []
     item = message_item(item_id, entry.kind, entry.text)
     if item_id not in past:
         return [item]
     if past[item_id].get("content") == item["content"]:
         return []
-    return [item_id, {**item, "id": f"{item_id[:-1]}+"}]
+    return [item_id, {**item, "id": f"{item_id}_2"}]
 
 
 def _called(asked: CallRequested, output: str, draft: Draft) -> list[Mapping[str, Any] | str]:

@@ -66,7 +66,10 @@ class Providers:
 
     def of(self, session: VoiceSession) -> OpenAIProvider:
         """The one that it has; the first, if that is gone from the settings."""
-        return self._by_name.get(str(session.metadata.get("provider")), self.every[0])
+        return self.at(str(session.metadata.get("provider")))
+
+    def at(self, name: str) -> OpenAIProvider:
+        return self._by_name.get(name, self.every[0])
 
     def after(self, name: str, but: Iterable[str] = ()) -> list[str]:
         """It, and who may take its place, without those that the session is done with."""

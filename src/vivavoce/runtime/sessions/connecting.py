@@ -228,8 +228,11 @@ class Connector:
         user = await self._maker.about(live.records.session)
         words = await self._maker.words(live.records.session, user)
         seeded = [str(item["id"]) for item in past.items]
-        if not beside:
-            live.records.called(call_id, self._parts.clock.now(), seeded, provider)
+        now = self._parts.clock.now()
+        if beside:
+            live.records.placed_beside(call_id, now, provider)
+        else:
+            live.records.called(call_id, now, seeded, provider)
         fresh = self._parts.profile.agent.greeting if live.records.session.voice else None
         return await live.submit(
             CallPlaced(

@@ -207,6 +207,10 @@ class Recovery:
             await live.post(End("error", Status.ERROR))
             self._written.append((conversation, session.role))
             return False
+        if beside := session.metadata.get("beside"):
+            # It was to take over, and knows nothing of what was said since: another is wanted.
+            provider = self._parts.providers.at(str(beside["provider"]))
+            await hang_up(provider, str(beside["call_id"]), session.id)
         # A client that called `/execute` has had its answer, delegated work asks again by
         # itself; the model asked for neither.
         orphans = tuple(wire_id(call) for call, _ in left if call.origin in ("model", "webhook"))

@@ -157,10 +157,17 @@ class SessionRecords:
         """The session has a new call, with these items of ours; stored with the next change."""
         known = {"called_at": now.isoformat(), "seeded": list(seeded)}
         metadata = {**self.session.metadata, **known}
+        metadata.pop("beside", None)
         self.session = answered_by(
             replace(self.session, call_id=call_id, metadata=metadata), provider
         )
         self._price = price_of(provider.model)
+
+    def placed_beside(self, call_id: str, now: datetime, provider: OpenAIProvider) -> None:
+        """A call that is to take over: after a crash nobody would watch it."""
+        beside = {"call_id": call_id, "provider": provider.name}
+        self.session = replace(self.session, metadata={**self.session.metadata, "beside": beside})
+        self._written = now
 
     def _snapshot(self, now: datetime, state: State) -> Snapshot:
         """What the entries do not say (seed 000 §7.3)."""
