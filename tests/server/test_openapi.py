@@ -136,6 +136,7 @@ def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
                 "any": {"values": ids["any"]},
                 "tools": {"values": ["calculate", "current_time", "nothing"]},
                 "arguments": {"values": ["{}", '{"expression": "6 * 7"}']},
+                "providers": {"values": ["127.0.0.1", "nobody"]},
                 "voices": {"values": ["marin", "cedar"]},
                 "calls": {"values": [CALL]},
                 **{name: {"values": ids[name]} for name in _NAMED},
@@ -145,6 +146,7 @@ def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
                 "x-session-id": anyone,
                 "body.prev_session_id": anyone,
                 "body.voice": {"dictionary": "voices", "probability": 0.8},
+                "body.provider": {"dictionary": "providers", "probability": 0.8},
                 "body.name": {"dictionary": "tools", "probability": 0.8},
                 "body.arguments": {"dictionary": "arguments", "probability": 0.8},
                 "path.tool_name": {"dictionary": "tools", "probability": 0.8},
@@ -169,6 +171,10 @@ def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
                 for method in ("GET", "PATCH", "DELETE")
             ]
             + [
+                {
+                    "include-name": "POST /sessions/{session_id}/provider",
+                    "parameters": {"path.session_id": live},
+                },
                 {  # not those that the others read
                     "include-name": f"DELETE {CONVERSATIONS}/{{conversation_id}}",
                     "parameters": {"path.conversation_id": _one_of("dropped")},

@@ -92,7 +92,7 @@ def assemble(
     inside = engine or standby
     if inside is not None:
         inside.also_takes = tokens.is_operators
-    providers = _providers(settings, clock, provider, fallbacks, inside)
+    providers = _providers(settings, clock, provider, fallbacks, standby)
     shares = shares_of(settings)
     registry = Registry(
         max_sessions=settings.max_sessions,
@@ -308,9 +308,9 @@ def _providers(
     clock: Clock,
     first: OpenAIProvider,
     names: Sequence[str],
-    inside: EmbeddedEngine | None,
+    standby: EmbeddedEngine | None,
 ) -> Providers:
-    """Each with its own address, model and key."""
+    """Each with its own address, model and key. Who stands by is woken when it is asked."""
     every = [first]
     for name in names:
         if name != EMBEDDED:
@@ -324,11 +324,11 @@ def _providers(
                     name=name,
                 )
             )
-        elif inside is not None:
+        elif standby is not None:
             every.append(
                 OpenAIProvider(
                     base_url=own_url(settings),
-                    api_key=inside.own_key,
+                    api_key=standby.own_key,
                     model=EMBEDDED_MODEL,
                     clock=clock,
                     embedded=True,
@@ -336,8 +336,8 @@ def _providers(
             )
 
     async def wake(name: str) -> None:
-        if name == EMBEDDED and inside is not None:
-            await inside.wake()
+        if name == EMBEDDED and standby is not None:
+            await standby.wake()
 
     return Providers(every, clock, wake=wake)
 

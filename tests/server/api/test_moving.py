@@ -237,6 +237,21 @@ async def test_a_provider_that_refuses_at_the_start_is_replaced_and_the_user_tol
         assert [(one["name"], one["sessions"]) for one in status["fallbacks"]] == [("backup", 1)]
 
 
+async def test_one_that_takes_the_session_and_not_the_call_is_replaced_for_the_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vivavoce.runtime.provider.openai._FAILED_WAIT", 0.0)
+    async with two(tmp_path) as (d, backup):
+        opened = await d.post("/session")
+        assert opened["provider"] == "127.0.0.1"
+        d.provider.inject(HttpError(500, times=2, path="realtime/calls"))
+        assert (await d.sdp(opened["client_secret"]["value"])).status_code == 200
+        call = await backup.next_call()
+        assert "does not answer" in (await until_asked(call, 1))[0]
+        assert call.authorised_by == "key"
+        assert (await d.state(opened["session_id"]))["provider"] == "backup"
+
+
 async def test_who_failed_a_moment_ago_is_not_asked_again_at_once(tmp_path: Path) -> None:
     async with two(tmp_path) as (d, backup):
         d.provider.inject(HttpError(401))

@@ -87,7 +87,7 @@ class Providers:
         for name in [*awake, *(one for one in names if one not in awake)]:
             provider = self.named(name)
             try:
-                if self._wake is not None and len(names) > 1:
+                if self._wake is not None:
                     await self._wake(name)
                 result = await ask(provider)
             except (ProviderError, Unavailable) as raised:
