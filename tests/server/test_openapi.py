@@ -136,17 +136,16 @@ def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
                 "any": {"values": ids["any"]},
                 "tools": {"values": ["calculate", "current_time", "nothing"]},
                 "arguments": {"values": ["{}", '{"expression": "6 * 7"}']},
-                "providers": {"values": ["127.0.0.1", "nobody"]},
                 "voices": {"values": ["marin", "cedar"]},
                 "calls": {"values": [CALL]},
                 **{name: {"values": ids[name]} for name in _NAMED},
+                "providers": {"values": ["127.0.0.1", "nobody"]},
             },
             "parameters": {
                 "session_id": anyone,
                 "x-session-id": anyone,
                 "body.prev_session_id": anyone,
                 "body.voice": {"dictionary": "voices", "probability": 0.8},
-                "body.provider": {"dictionary": "providers", "probability": 0.8},
                 "body.name": {"dictionary": "tools", "probability": 0.8},
                 "body.arguments": {"dictionary": "arguments", "probability": 0.8},
                 "path.tool_name": {"dictionary": "tools", "probability": 0.8},
@@ -173,7 +172,10 @@ def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
             + [
                 {
                     "include-name": "POST /sessions/{session_id}/provider",
-                    "parameters": {"path.session_id": live},
+                    "parameters": {
+                        "path.session_id": live,
+                        "body.provider": {"dictionary": "providers", "probability": 0.8},
+                    },
                 },
                 {  # not those that the others read
                     "include-name": f"DELETE {CONVERSATIONS}/{{conversation_id}}",
