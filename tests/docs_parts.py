@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests import docs_rooms, docs_settings
 from vivavoce.engine.turn import machine as engine_turns
+from vivavoce.errors import SPOKEN, Recovery
 from vivavoce.session.machine import diagram
 from vivavoce.wire import events as voice_events
 
@@ -71,6 +72,25 @@ def _words(event: type[voice_events.VoiceEvent]) -> str:
     return "" if words.startswith(f"{event.__name__}(") else words  # a dataclass's own
 
 
+def faults() -> str:
+    rows = [
+        "| fault | what is done | tries after | said, with which try | said last | notification |",
+        "|---|---|---|---|---|---|",
+    ]
+    for code, row in SPOKEN.items():
+        tries = ", ".join(f"{wait:g} s" for wait in row.waits)
+        said = f"{row.message} ({row.said_at})" if row.said_at else ""
+        last = row.last or (row.message if row.recovery in _SAID_AT_ONCE else "")
+        quiet = row.recovery is Recovery.MODEL or code in _QUIET
+        level = "" if quiet else row.level
+        rows.append(f"| `{code}` | {row.recovery} | {tries} | {said} | {last} | {level} |")
+    return "\n".join(rows)
+
+
+_SAID_AT_ONCE = (Recovery.TELL, Recovery.NEXT_PROVIDER)
+_QUIET = ("transcription_failed", "not_the_protocol")
+
+
 def decisions() -> str:
     pages = sorted((DOCS / "adr").glob("[0-9]*.md"))
     return "\n".join(f"- [{_title(page)}](adr/{page.name})" for page in pages)
@@ -83,6 +103,7 @@ def _title(page: Path) -> str:
 
 PARTS = (
     Part(DOCS / "architecture.md", "states", states),
+    Part(DOCS / "architecture.md", "faults", faults),
     Part(DOCS / "architecture.md", "rooms", docs_rooms.table),
     Part(ROOT / "README.md", "map", docs_rooms.the_map),
     Part(DOCS / "engine.md", "turns", turns),

@@ -18,7 +18,7 @@
     ├── Slow                       a retry may help
     │   ├── RequestTimeout         408 timeout
     │   └── ToolTimeout            408 tool_timeout
-    ├── ToolFailed                 500 internal_error; the model explains it
+    ├── ToolFailed                 500 tool_failed; the model explains it
     │   ├── IntentRefused          400 intent_refused; the model asks the user again
     │   └── OrchestratorUnavailable 502 orchestrator_error; kept, and tried again
     ├── ProviderError              502 openai_error
@@ -30,18 +30,24 @@
     │   └── OutcomeUnknown         503; it may have been written: look before trying again
     ├── EngineFault                500 engine_error; a model of the embedded engine failed
     │   ├── EarsError
-    │   ├── BrainError
+    │   ├── BrainError             or, as OpenAI calls it, what its server says:
+    │   │   ├── BrainBusy          rate_limit_exceeded
+    │   │   ├── BrainSpent         insufficient_quota
+    │   │   ├── BrainLocked        invalid_api_key
+    │   │   └── BrainFull          context_length_exceeded
     │   └── MouthError
     └── InternalError              500 internal_error
 
 `server/problems.py` turns these into the wire shape of seed 003 §8, in one
-place. `SPOKEN` holds the translations of seed 000 §9.3: what the voice says.
+place. `SPOKEN` is the table of seed 000 §9: by code, what the voice says, what is
+done about it, what is shown and how it is logged.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from enum import StrEnum
+from typing import Any, ClassVar, Literal, TypeVar
 
 T = TypeVar("T")
 
@@ -163,6 +169,7 @@ class ToolTimeout(Slow):
 class ToolFailed(VivavoceError):
     """A tool ran and failed; `cause` is a key of `SPOKEN` where we know one."""
 
+    code = "tool_failed"
     retryable = True
 
     def __init__(self, message: str, *, cause: str | None = None, **details: Any) -> None:
@@ -240,6 +247,25 @@ class BrainError(EngineFault):
     pass
 
 
+class BrainBusy(BrainError):
+    code = "rate_limit_exceeded"
+
+
+class BrainSpent(BrainError):
+    code = "insufficient_quota"
+    retryable = False
+
+
+class BrainLocked(BrainError):
+    code = "invalid_api_key"
+    retryable = False
+
+
+class BrainFull(BrainError):
+    code = "context_length_exceeded"
+    retryable = False
+
+
 class MouthError(EngineFault):
     pass
 
@@ -248,15 +274,47 @@ class InternalError(VivavoceError):
     pass
 
 
+class Recovery(StrEnum):
+    """What is done about a fault."""
+
+    MODEL = "the model explains"
+    """It reads what went wrong in the call's output, and says what follows from it."""
+    RETRY = "ask again"
+    SHORTEN = "shorten, then ask again"
+    NEXT_PROVIDER = "next provider"
+    NEW_CALL = "new call"
+    REATTACH = "attach again"
+    WAIT = "go on"
+    """Nothing is lost: somebody may want to know."""
+    TELL = "tell the user"
+    """Trying again would not help."""
+
+
+Level = Literal["info", "warning", "error"]
+
+
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """What the voice says about a fault, and what may be done about it."""
+    """One row of the table: what the voice says about a fault, and what is done about it.
+
+    `waits` are the seconds before each try; the words are said with the try of that number
+    (`said_at`; 0 is never), and `last` when there is none left. `level` is that of the
+    notification, and of the log; `action` is what the page may offer beside it.
+    """
 
     message: str
     recoverable: bool
     suggestion: str | None = None
+    recovery: Recovery = Recovery.MODEL
+    waits: tuple[float, ...] = ()
+    said_at: int = 0
+    last: str = ""
+    level: Level = "warning"
+    action: str = ""
 
 
+_QUICK = (0.5, 2.0, 5.0)
+_PATIENT = (2.0, 5.0, 10.0)
 SPOKEN: dict[str, Translation] = {
     # Tools
     "ENOENT": Translation(
@@ -266,30 +324,157 @@ SPOKEN: dict[str, Translation] = {
     "ETIMEDOUT": Translation(
         "That operation is taking too long. Should I keep trying?", True, "Retry or abort"
     ),
-    # The provider
+    "tool_overdue": Translation(
+        "This is taking longer than usual, and it is still running. Say stop, and I end it.",
+        True,
+        recovery=Recovery.WAIT,
+        said_at=1,
+        level="info",
+    ),
+    # The provider and its model
     "session_expired": Translation(
         "Our session timed out. Let me reconnect and pick up where we left off.",
         True,
         "Auto-reconnect",
+        recovery=Recovery.NEW_CALL,
+        action="reconnect",
     ),
     "rate_limit_exceeded": Translation(
-        "I need to slow down a bit. Give me a moment.", True, "Auto-retry after delay"
+        "I need to slow down a bit. Give me a moment.",
+        True,
+        "Auto-retry after delay",
+        recovery=Recovery.RETRY,
+        waits=_PATIENT,
+        said_at=1,
+        last="I still have to wait before I can answer. Please ask me again in a minute.",
+    ),
+    "insufficient_quota": Translation(
+        "What I may use of my voice service is used up, so I can't answer.",
+        False,
+        recovery=Recovery.NEXT_PROVIDER,
+        level="error",
+    ),
+    "invalid_api_key": Translation(
+        "My voice service does not let me in, so I can't answer.",
+        False,
+        recovery=Recovery.NEXT_PROVIDER,
+        level="error",
     ),
     "context_length_exceeded": Translation(
-        "We've been talking for a while. Let me summarize our conversation so we can continue.",
+        # Seed 000 promises a summary; what is done is said instead.
+        "We've been talking for a while. Let me set the oldest part aside so we can continue.",
         True,
-        "Summarize and truncate",
+        "Truncate",
+        recovery=Recovery.SHORTEN,
+        waits=(0.0, 0.0),
+        said_at=1,
+        last="We've been talking for so long that I can't take in any more. "
+        "Please begin a new conversation.",
+        level="info",
     ),
+    "invalid_request_error": Translation(
+        "My voice service would not take that. Could you put it another way?",
+        True,
+        recovery=Recovery.TELL,
+        level="error",
+    ),
+    "server_error": Translation(
+        "Something went wrong on my side. I'm trying again.",
+        True,
+        "Auto-retry",
+        recovery=Recovery.RETRY,
+        waits=_QUICK,
+        said_at=2,
+        last="I couldn't answer that: my voice service fails at the moment. "
+        "Please ask me again in a while.",
+    ),
+    "engine_error": Translation(
+        "I lost my thread. I'm trying again.",
+        True,
+        "Auto-retry",
+        recovery=Recovery.RETRY,
+        waits=_QUICK,
+        said_at=2,
+        last="I couldn't answer that: my language model fails at the moment. "
+        "Please ask me again in a while.",
+    ),
+    "content_filter": Translation(
+        "I can't answer that one. Could you put it another way?",
+        True,
+        recovery=Recovery.TELL,
+        level="info",
+    ),
+    "no_answer": Translation(
+        "I got no answer from my voice service. I'm trying again.",
+        True,
+        "Auto-retry",
+        recovery=Recovery.RETRY,
+        waits=(0.0,),
+        last="I'm getting no answer from my voice service. Please ask me again in a while.",
+    ),
+    "transcription_failed": Translation(
+        # Whoever answers asks: the model is told that nothing was understood.
+        "Sorry, I didn't catch that. Could you say that again?",
+        True,
+        recovery=Recovery.WAIT,
+        level="info",
+    ),
+    "not_the_protocol": Translation("", True, recovery=Recovery.WAIT, level="info"),
     # The network and the machine
     "connection_failed": Translation(
-        "I lost connection briefly. Reconnecting now.", True, "Auto-reconnect"
+        # Between us and the provider: nothing can be said while it is down.
+        "I lost connection briefly. Reconnecting now.",
+        True,
+        "Auto-reconnect",
+        recovery=Recovery.REATTACH,
+        last="The connection to the voice service was lost and did not come back.",
+        action="reconnect",
     ),
     "audio_device_error": Translation(
         "I'm having trouble with the microphone. Could you check your audio settings?",
         False,
         "User action required",
+        recovery=Recovery.TELL,
     ),
 }
+"""The one table of faults (seed 000 §9), by code: a row of it answers for every fault that a
+session can meet. `session/faults.py` acts on it, and `translate` reads the tools' part."""
+_SAME = {
+    "service_unavailable": "server_error",
+    "internal_error": "server_error",
+    "openai_error": "server_error",
+    "response_failed": "server_error",
+    "model_unavailable": "engine_error",
+    "rate_limited": "rate_limit_exceeded",
+    "rate_limit_error": "rate_limit_exceeded",
+    "tokens": "rate_limit_exceeded",
+    "string_above_max_length": "context_length_exceeded",
+    "billing_hard_limit_reached": "insufficient_quota",
+    "invalid_organization": "invalid_api_key",
+}
+"""Other names of the same, as providers and we have them."""
+
+
+SAID = tuple(
+    code for code, row in SPOKEN.items() if row.message and row.recovery is not Recovery.MODEL
+)
+"""Codes for which an agent may have words of its own."""
+
+
+def is_known(code: str) -> bool:
+    return code in SPOKEN or code in _SAME
+
+
+def row_of(code: str) -> Translation:
+    """The row of a code; one that nobody knows is taken for a passing fault of the provider."""
+    if (found := SPOKEN.get(_SAME.get(code, code))) is not None:
+        return found
+    return SPOKEN["invalid_request_error" if code.startswith("invalid_") else "server_error"]
+
+
+def name_of(row: Translation) -> str:
+    """The code under which it stands."""
+    return next(code for code, one in SPOKEN.items() if one is row)
 
 
 def translate(fault: BaseException) -> Translation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
@@ -68,7 +69,40 @@ async def test_it_fills_the_port_and_streams_what_the_server_says() -> None:
         assert brain.count("twelve chars") == 3
     assert said.pieces[:-1] == [Words("Hello"), Words(" you.")]
     assert said.end.reason == "stop"
-    assert server.paths == ["/v1/chat/completions"]
+    assert server.paths == ["/v1/chat/completions", "/v1/models"]  # how much does it read?
+
+
+@pytest.mark.parametrize(
+    ("listed", "tokens"),
+    [
+        ({"id": "m", "max_model_len": 32_768}, 32_768),  # vLLM
+        ({"id": "m", "meta": {"n_ctx": 16_384}}, 16_384),  # llama.cpp
+        ({"id": "m", "context_length": "many"}, 8_000),
+        ({"id": "other", "context_length": 9_000, "max_model_len": -1}, 9_000),
+    ],
+)
+async def test_it_asks_its_server_once_how_much_the_model_reads(
+    listed: dict[str, object], tokens: int
+) -> None:
+    models = Reply(lines=(json.dumps({"data": [listed]}),), kind="application/json")
+    async with brain_at(models) as (brain, server):
+        assert brain.budget.context_tokens == 8_000
+        await brain.warm(ask("Hi."))
+        await brain.warm(ask("Hi."))
+        assert brain.budget.context_tokens == tokens
+        assert server.paths == ["/v1/models"]
+
+
+async def test_what_the_operator_says_of_the_window_counts_and_nobody_is_asked() -> None:
+    async with brain_at(HELLO, context_tokens=20_000) as (brain, server):
+        await brain.warm(ask("Hi."))
+        assert brain.budget.context_tokens == 20_000
+        assert server.paths == []
+
+
+async def test_models_that_are_known_by_name_need_not_be_listed() -> None:
+    async with brain_at(HELLO, model="openai/gpt-4o-mini") as (brain, _):
+        assert brain.budget.context_tokens == 128_000
 
 
 async def test_one_connection_serves_many_questions() -> None:
@@ -360,6 +394,22 @@ async def test_what_goes_wrong_is_told_in_words_that_a_user_understands(
     told = await fault(reply, key="sk-secret")
     assert words in told.message
     assert "127.0.0.1" not in told.message
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        (refusal(401, "Incorrect API key"), "invalid_api_key"),
+        (refusal(429, "Slow down."), "rate_limit_exceeded"),
+        (refusal(429, "x", code="insufficient_quota"), "insufficient_quota"),
+        (refusal(400, "x", code="context_length_exceeded"), "context_length_exceeded"),
+        (refusal(500, "x"), "engine_error"),
+    ],
+)
+async def test_what_goes_wrong_has_the_code_that_says_what_can_be_done(
+    reply: Reply, code: str
+) -> None:
+    assert (await fault(reply)).code == code
 
 
 async def test_a_busy_server_says_when_to_come_back() -> None:

@@ -6,7 +6,15 @@ import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from vivavoce.wire.records.plans import Delivery, Goal, Intent, Milestone, Person, Todo
+from vivavoce.wire.records.plans import (
+    Delivery,
+    Goal,
+    Intent,
+    Milestone,
+    Person,
+    Reminder,
+    Todo,
+)
 from vivavoce.wire.records.talk import (
     Conversation,
     Entry,
@@ -164,6 +172,18 @@ def todo(name: str = "td", **changed: Any) -> Todo:
         "updated_at": START,
     }
     return Todo(**given | changed)
+
+
+def reminder(name: str = "r", of: str = "td", **changed: Any) -> Reminder:
+    given: dict[str, Any] = {
+        "id": uid(name),
+        "user_id": "ann",
+        "task_id": uid(of),
+        "title": of,
+        "due_at": START,
+        "created_at": START,
+    }
+    return Reminder(**given | changed)
 
 
 def intent(name: str = "i", of: str = "c", **changed: Any) -> Intent:

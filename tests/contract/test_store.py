@@ -27,6 +27,7 @@ from vivavoce.wire.records.talk import (
     Announce,
     CallStatus,
     Change,
+    DropConversation,
     Kind,
     Put,
     PutConversation,
@@ -437,6 +438,25 @@ async def test_call_ids_of_two_users_do_not_collide(backend: Backend) -> None:
         await store.commit([Put(call("call_1", output="bob's", user_id="bob"))])
         found = [await store.tool_call("call_1", user_id=user) for user in ("ann", "bob")]
     assert [each and each.output for each in found] == ["ann's", "bob's"]
+
+
+async def test_a_field_of_a_conversation_is_changed_alone_and_none_is_made(
+    backend: Backend,
+) -> None:
+    async with backend.store() as store:
+        of = conversation(title="Plans")
+        await store.commit([PutConversation(replace(of, ended_at=at(9)))])
+        better = replace(of, title="A garden", gist={"files": ["a.py"]}, updated_at=at(12))
+        await store.commit([Put(better, ("title", "gist"))])
+        found = await store.conversation(of.id, user_id=of.user_id)
+        assert found == replace(better, ended_at=at(9))
+        await store.commit([PutConversation(of)])
+        again = await store.conversation(of.id, user_id=of.user_id)
+        assert again is not None
+        assert again.gist == {"files": ["a.py"]}
+        await store.commit([DropConversation(of.id, of.user_id)])
+        await store.commit([Put(better, ("gist",))])
+        assert await store.conversation(of.id, user_id=of.user_id) is None
 
 
 async def test_a_title_is_not_taken_away_by_one_who_does_not_know_it(backend: Backend) -> None:

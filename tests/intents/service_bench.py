@@ -119,6 +119,8 @@ class Bench:
         clock: ManualClock,
         url: str | None = None,
         inside: Orchestrator | None = None,
+        *,
+        reminds: bool = False,
     ) -> None:
         self.store, self.clock = store, clock
         self.journal = Journal(store, clock)
@@ -138,6 +140,7 @@ class Bench:
             inside or self.orchestrator,
             _zone,
             outside=outside,
+            reminds=reminds,
         )
         self._said = 0
 
@@ -230,6 +233,7 @@ async def bench(
     later: float = 0.0,
     fresh: bool = False,
     built_in: bool = False,
+    reminds: bool = False,
 ) -> AsyncIterator[Bench]:
     """With a `store` of before: the same house after a restart. `built_in`: with the orchestrator
     that makes goals and tasks, not the recorder."""
@@ -240,7 +244,9 @@ async def bench(
     store = store or MemoryStore()
     await store.open()
     inside = BuiltInOrchestrator(store) if built_in else None
-    made = Bench(store, clock, backend.url if backend is not None else None, inside)
+    made = Bench(
+        store, clock, backend.url if backend is not None else None, inside, reminds=reminds
+    )
     if fresh:
         now = clock.now() - timedelta(minutes=1)
         place = Conversation(id=PLACE, user_id=USER, created_at=now, updated_at=now)

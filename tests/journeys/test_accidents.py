@@ -120,7 +120,7 @@ async def test_a_flood_waits_for_a_busy_store_and_shares_its_commits(tmp_path: P
             gate.open.set()
         assert await live.submit(Flush())
         told = [c.event.data for each in commits for c in each if isinstance(c, Announce)]
-        heard = [orjson.loads(data)["item_id"] for data in told]
+        heard = [event["item_id"] for event in map(orjson.loads, told) if "item_id" in event]
         assert heard == [f"item_{number}" for number in range(4000)]
         for changes in commits:  # the session and its conversation: once, as they are by then
             kinds = [type(change) for change in changes]

@@ -11,6 +11,7 @@ from tests.journeys.stage import stage
 from tests.offers import OFFER
 from vivavoce.testing.realtime.call import ScriptedCall
 from vivavoce.testing.realtime.faults import BadJson, Close, Drop, Garbage, HttpError, RefuseAttach
+from vivavoce.wire.realtime.facts import InputCommitted, UserTranscript
 
 QUICK: dict[str, Any] = {"sideband_delay": 0.05}
 
@@ -34,12 +35,12 @@ async def test_a_lost_sideband_comes_back_and_the_conversation_goes_on(
         await call.user_says("One.")
         await watcher.wait_for("transcription.completed")
         await call.inject(fault)
+        states = ["reconnecting", "ready"]
         await watcher.until(
-            lambda: (
-                watcher.all("connection.status")[-1]["webrtc_state"] == "connected"
-                and len(watcher.all("connection.status")) >= 4
-            )
+            lambda: [told["state"] for told in watcher.all("session.status")][-2:] == states
         )
+        shown = [told["webrtc_state"] for told in watcher.all("connection.status")]
+        assert shown == ["connecting", "connected"], "the sideband is not the client's connection"
         await call.attached()
         await call.assistant_says("Two.")
         await watcher.wait_for("assistant.done")
@@ -139,3 +140,26 @@ async def test_a_used_key_opens_nothing(tmp_path: Path) -> None:
         }
         response = await st.http.post("/sdp", content=OFFER, headers=headers)
         assert response.status_code == 401
+
+
+async def test_what_the_page_saw_of_an_outage_is_stored_once_whoever_tells_of_it(
+    tmp_path: Path,
+) -> None:
+    async with stage(tmp_path, **QUICK) as st:
+        session, call, watcher = await st.talk()
+        path = f"/sessions/{session['session_id']}/transcript"
+        await call.user_says("One.")
+        await watcher.wait_for("transcription.completed")
+        shown = await st.get(f"/sessions/{session['session_id']}")
+        heard = shown["transcript"][0]["item_id"]
+        missed = {"item_id": "item_missed", "entry_type": "user", "text": "Two."}
+        again = {"item_id": heard, "entry_type": "user", "text": "One."}
+        for _ in range(2):
+            await st.post(path, {"entries": [again, missed]})
+        # The sideband hears of it after all.
+        live = st.here.registry.get(session["session_id"])
+        assert live is not None
+        await live.post(InputCommitted("item_missed", heard))
+        await live.submit(UserTranscript("item_missed", "Two."))
+        shown = await st.get(f"/sessions/{session['session_id']}")
+        assert [entry["text"] for entry in shown["transcript"]] == ["One.", "Two."]

@@ -20,11 +20,11 @@ def test_every_phase_has_a_row_and_every_target_is_a_phase() -> None:
         assert set(moves.values()) <= set(Phase)
 
 
-def test_only_a_lost_sideband_leads_to_reconnecting_and_nothing_leaves_the_end() -> None:
+def test_only_what_was_lost_leads_to_reconnecting_and_nothing_leaves_the_end() -> None:
     for moves in TABLE.values():
         assert [s for s, p in moves.items() if p is Phase.RECONNECTING] in (
             [],
-            [Signal.SIDEBAND_LOST],
+            [Signal.SIDEBAND_LOST, Signal.CLIENT_LOST],
         )
     assert TABLE[Phase.TERMINATED] == {}
 
@@ -67,8 +67,8 @@ def test_words_that_arrive_late_still_stand_before_their_answer() -> None:
 
 def test_an_item_put_between_others_finds_its_place() -> None:
     scene = Scene(Policy(peer_text="allow")).connect()
-    scene.send(*user_turn("u1"), *answer("r1", "a1", "One.", "u1"), rt.UserTranscript("u1", "A"))
-    scene.send(rt.ItemAdded(message("u2", "user", "B"), "u1"))
+    scene.send(*user_turn("u1"), *answer("r1", "a1", "One.", "u1"), rt.PlaybackStopped("r1"))
+    scene.send(rt.UserTranscript("u1", "A"), rt.ItemAdded(message("u2", "user", "B"), "u1"))
     assert [text for _, text in scene.transcript()] == ["A", "B", "One."]
 
 

@@ -145,3 +145,88 @@ def test_no_word_where_the_model_said_something_before_its_call() -> None:
     scene.send(*user_turn("u1"), *answer("r1", "i1", "Let me look.", "u1")[:-1])
     scene.send(call(), rt.ResponseDone("r1"), rt.PlaybackStopped("r1"))
     assert not sent(scene.send(ev.TimerFired("interim")), cmd.CreateResponse)
+
+
+DUE = ev.News("due:r1", "It is being told.", say="Here is your reminder: Call mum.")
+
+
+def test_what_is_said_word_for_word_is_told_when_its_sound_begins() -> None:
+    scene = Scene().connect()
+    [asked] = sent(scene.send(DUE), cmd.CreateResponse)
+    assert asked.payload()["response"]["metadata"] == {cmd.SAY: DUE.say}
+    begun = scene.send(rt.ResponseCreated("r1"))
+    assert not [e for e in begun if isinstance(e, fx.Told)]
+    effects = scene.send(*answer("r1", "i1", DUE.say or "", "")[1:])
+    assert [e.key for e in effects if isinstance(e, fx.Told)] == ["due:r1"]
+    assert not sent(scene.send(DUE), cmd.CreateResponse)
+
+
+def test_what_was_cut_off_before_a_sound_is_said_again_in_the_same_words() -> None:
+    scene = Scene().connect()
+    scene.send(DUE)
+    again = scene.send(rt.ResponseCreated("r1"), rt.ResponseDone("r1", status="cancelled"))
+    assert not [e for e in again if isinstance(e, fx.Told)]
+    [asked] = sent(again, cmd.CreateResponse)
+    assert asked.payload()["response"]["metadata"] == {cmd.SAY: DUE.say}
+
+
+def test_what_an_answer_says_that_was_asked_for_before_our_restart_is_not_said_again() -> None:
+    """Ours is refused, since that answer goes on; what it says is what we wanted."""
+    scene = Scene().connect()
+    [asked] = sent(scene.send(DUE), cmd.CreateResponse)
+    scene.send(
+        rt.Fault("conversation_already_has_active_response", "busy", event_id=asked.event_id)
+    )
+    effects = scene.send(*answer("r0", "i0", "Here is your reminder: call mum", "")[1:])
+    assert [e.key for e in effects if isinstance(e, fx.Told)] == ["due:r1"]
+    assert not sent(effects, cmd.CreateResponse)
+
+
+def test_what_nobody_wants_to_hear_any_more_is_not_said() -> None:
+    scene = Scene().connect()
+    scene.send(rt.UserSpeechStarted("u1", 0), DUE, ev.NewsOver("due:r1"))
+    effects = scene.send(*user_turn("u1")[1:], *answer("r1", "i1", "Ticked off.", "u1"))
+    assert not sent(effects, cmd.CreateResponse)
+    assert not [e for e in effects if isinstance(e, fx.Told)]
+
+
+# --- What the model should know, and nobody need say
+
+
+def test_an_update_waits_for_the_next_pause_and_is_not_spoken() -> None:
+    scene = Scene().connect()
+    scene.send(*user_turn("u1"), rt.ResponseCreated("r1"))
+    waiting = scene.send(
+        ev.Update("files:a", "a.py was changed."), ev.Update("files:b", "b.py too.")
+    )
+    assert sent(waiting, cmd.CreateItem) == []
+    scene.send(ev.Update("files:a", "a.py was changed twice."))
+    pause = scene.send(rt.ResponseDone("r1"))
+    (told_now,) = sent(pause, cmd.CreateItem)
+    assert told_now.item["role"] == "system"
+    assert told_now.item["content"][0]["text"] == "b.py too.\na.py was changed twice."
+    assert sent(pause, cmd.CreateResponse) == []
+    assert (
+        sent(
+            scene.send(rt.ItemAdded(rt.Item(told_now.item_id, "message", role="system"))),
+            cmd.CreateItem,
+        )
+        == []
+    )
+
+
+def test_an_urgent_update_is_told_at_once() -> None:
+    scene = Scene().connect()
+    scene.send(*user_turn("u1"), rt.ResponseCreated("r1"))
+    (now,) = sent(scene.send(ev.Update("disk", "The disk is full.", urgent=True)), cmd.CreateItem)
+    assert now.item["content"][0]["text"] == "The disk is full."
+
+
+def test_an_update_that_comes_while_the_sideband_is_away_is_told_when_it_is_back() -> None:
+    scene = Scene().connect()
+    scene.wait(10).send(ev.SidebandLost(1006, hung_up=False))
+    assert sent(scene.send(ev.Update("files:a", "a.py was changed.")), cmd.CreateItem) == []
+    back = scene.send(ev.SidebandUp())
+    assert [c.item["content"][0]["text"] for c in sent(back, cmd.CreateItem)] == [
+        "a.py was changed."
+    ]

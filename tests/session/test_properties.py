@@ -67,7 +67,10 @@ own_events = st.one_of(
     st.builds(ev.ToolFinished, calls, text),
     st.builds(ev.TaskStarted, calls),
     st.builds(ev.TaskFinished, calls),
-    st.builds(ev.TimerFired, st.sampled_from(["turn", "idle", "trace", "budget"])),
+    st.builds(
+        ev.TimerFired,
+        st.sampled_from(["turn", "idle", "trace", "budget", "retry", "overdue", "interim"]),
+    ),
     st.builds(ev.TypedText, st.sampled_from(["vvt_1", "vvt_2"]), text),
     st.just(ev.BudgetSpent()),
     st.just(ev.Flush()),

@@ -21,8 +21,11 @@ def test_a_lost_sideband_is_tried_five_times_three_seconds_apart() -> None:
     scene = Scene().connect()
     assert Attach("rtc_1", 0.0) in scene.wait(60).send(ev.SidebandLost(1006, hung_up=False))
     assert scene.phase == "reconnecting"
-    for _ in range(4):
-        assert scene.send(ev.AttachFailed()) == [Attach("rtc_1", 3.0)]
+    for tried in range(4):
+        effects = scene.send(ev.AttachFailed())
+        assert [e for e in effects if isinstance(e, Attach)] == [Attach("rtc_1", 3.0)]
+        shown = [one.message for one in told(effects, ve.Notification)]
+        assert shown == ([] if tried else ["I lost connection briefly. Reconnecting now."])
     effects = scene.send(ev.AttachFailed())
     assert told(effects, ve.SessionEnded)[0].reason == "error"
     assert scene.phase == "terminated"

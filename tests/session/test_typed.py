@@ -96,10 +96,24 @@ def test_words_typed_before_the_sideband_is_up_are_sent_once_it_is() -> None:
     assert len(sent(effects, CreateResponse)) == 1
 
 
-def test_an_answer_that_fails_is_an_answer_of_nothing() -> None:
+def test_an_answer_that_fails_for_good_is_answered_with_words_that_say_so() -> None:
     scene = Scene().connect()
     scene.send(HELLO, echo(), rt.ResponseCreated("r1"), rt.ResponseDone("r1", status="failed"))
-    assert answered(scene) == [("vvt_1", None)]
+    for number in range(2, 10):
+        scene.wait(10).send(TimerFired("retry"))
+        (words,) = sent(scene.effects, CreateResponse)[-1:]
+        if words.say and words.say.startswith("I couldn't answer that"):
+            break
+        reply = [] if words.say is None else answer(f"r{number}", f"a{number}", words.say, "vvt_1")
+        scene.send(*reply, rt.PlaybackStopped(f"r{number}"))
+        failing = rt.ResponseCreated(f"f{number}"), rt.ResponseDone(f"f{number}", status="failed")
+        scene.send(*failing)
+    assert answered(scene) == []
+    scene.send(*answer("r99", "a99", words.say or "", "vvt_1"), rt.PlaybackStopped("r99"))
+    [(item_id, reply_text)] = answered(scene)
+    assert item_id == "vvt_1"
+    assert reply_text is not None
+    assert reply_text.startswith("I couldn't answer that")
 
 
 def test_where_the_connection_is_the_session_a_lost_connection_ends_it() -> None:

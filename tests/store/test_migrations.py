@@ -18,20 +18,30 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, select, text, update
 
-from tests.contract.records import START, approval, conversation, entry, event, uid
+from tests.contract.records import (
+    START,
+    approval,
+    at,
+    conversation,
+    delivery,
+    entry,
+    event,
+    todo,
+    uid,
+)
 from tests.store.stores import opened
 from vivavoce.errors import Unavailable
 from vivavoce.store import migrate
 from vivavoce.store.database import parse
 from vivavoce.store.schema import events, log_head, metadata, versions
-from vivavoce.wire.records.talk import Announce, Put, PutConversation, PutEntry
+from vivavoce.wire.records.talk import Announce, Put, PutConversation, PutEntry, utc_now
 from vivavoce.wire.records.work import ApprovalStatus, AuditEnds
 
 NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision, down_revision, branch_labels, depends_on = "0007", "0006", None, None
+revision, down_revision, branch_labels, depends_on = "{revision}", "{before}", None, None
 
 
 def upgrade() -> None:
@@ -60,10 +70,12 @@ def publish_next(monkeypatch: pytest.MonkeyPatch, folder: Path, does: str) -> No
     """A version of Vivavoce with one migration more."""
     ours = Path(migrate.__file__).parent / "migrations"
     scripts = copytree(ours, folder / "migrations", ignore=ignore_patterns("__pycache__"))
-    (scripts / "versions" / "v0007_next.py").write_text(NEXT.format(does=does))
+    revision, before = f"{int(migrate.HEAD) + 1:04}", migrate.HEAD
+    script = NEXT.format(does=does, revision=revision, before=before)
+    (scripts / "versions" / f"v{revision}_next.py").write_text(script)
     monkeypatch.setattr(migrate, "SCRIPTS", str(scripts))
-    monkeypatch.setattr(migrate, "REVISIONS", (*migrate.REVISIONS, "0007"))
-    monkeypatch.setattr(migrate, "HEAD", "0007")
+    monkeypatch.setattr(migrate, "REVISIONS", (*migrate.REVISIONS, revision))
+    monkeypatch.setattr(migrate, "HEAD", revision)
 
 
 MOOD = 'op.add_column("conversations", sa.Column("mood", sa.Text, server_default="calm"))'
@@ -82,7 +94,7 @@ async def test_a_database_of_the_version_before_is_upgraded_with_its_rows(
         (placed,) = await store.commit([Announce(event())])
         assert placed.position == 2
     with connected(url) as connection:
-        assert migrate.current(connection) == "0007"
+        assert migrate.current(connection) == migrate.HEAD
         assert connection.execute(text("SELECT mood FROM conversations")).scalars().all() == [
             "calm"
         ]
@@ -92,12 +104,14 @@ async def test_what_the_first_release_stored_is_kept_and_counted(url: str) -> No
     """As 0005 left it: nobody knew who asked, how far a yes went, or how much a user has."""
     await make_old(url)
     async with opened(url) as store:
-        await store.commit([Put(approval("a"))])
+        await store.commit([Put(approval("a")), Put(delivery()), Put(todo(scheduled_at=at(60)))])
     with connected(url) as connection:
+        _drop_what_is_due(connection)
         connection.execute(text("DROP INDEX idx_approvals_reach"))
         for name in ("asked_by", "because", "reach", "revoked_at", "role"):
             connection.execute(text(f"ALTER TABLE approvals DROP COLUMN {name}"))
         connection.execute(text("ALTER TABLE delegated_tasks DROP COLUMN role"))
+        connection.execute(text("ALTER TABLE conversations DROP COLUMN gist"))
         before = connection.execute(text("SELECT user_id, bytes FROM stored")).all()
         for table in ("messages", "tool_calls", "conversations"):
             _drop_counting(connection, table)
@@ -110,10 +124,36 @@ async def test_what_the_first_release_stored_is_kept_and_counted(url: str) -> No
         lasting = approval("b", status=ApprovalStatus.GRANTED, reach="always", asked_by="a task")
         await store.commit([Put(lasting)])
         assert await store.standing_approvals(user_id="ann") == [lasting]
+        # What came due before anybody was told of such things is not told now.
+        (watch,) = await store.to_look_at(before=utc_now(), limit=9)
+        assert watch.todo == todo(scheduled_at=at(60))
+        assert watch.noted_until > at(60)
+        await store.commit([Put(delivery("dl_due", action="due"))])
+        assert await store.deliveries("i") == [delivery(), delivery("dl_due", action="due")]
     with connected(url) as connection:
         assert connection.execute(text("SELECT user_id, bytes FROM stored")).all() == before != []
         context = MigrationContext.configure(connection, opts={"include_object": in_the_schema})
         assert compare_metadata(context, metadata) == []
+
+
+def _drop_what_is_due(connection: Connection) -> None:
+    connection.execute(text("DROP TABLE reminders"))
+    connection.execute(text("DROP INDEX idx_tasks_look"))
+    for name in ("look_at", "noted_until"):
+        connection.execute(text(f"ALTER TABLE tasks DROP COLUMN {name}"))
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("ALTER TABLE outbox DROP CONSTRAINT outbox_action_check"))
+        old = "CHECK (action IN ('submit', 'amend', 'retract'))"
+        connection.execute(text(f"ALTER TABLE outbox ADD CONSTRAINT outbox_action_check {old}"))
+        return
+    made = "SELECT sql FROM sqlite_master WHERE tbl_name = 'outbox' AND sql IS NOT NULL"
+    table, *indexes = connection.execute(text(made)).scalars().all()
+    connection.execute(text("ALTER TABLE outbox RENAME TO newer"))
+    connection.execute(text(table.replace(", 'due'", "")))
+    connection.execute(text("INSERT INTO outbox SELECT * FROM newer"))
+    connection.execute(text("DROP TABLE newer"))
+    for index in indexes:
+        connection.execute(text(index))
 
 
 def _drop_counting(connection: Connection, table: str) -> None:

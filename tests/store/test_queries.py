@@ -23,7 +23,7 @@ from tests.contract.records import (
     uid,
 )
 from tests.store.stores import opened
-from vivavoce.store import limits, reads, retention, sql_store
+from vivavoce.store import limits, reads, retention, sql_store, transaction
 from vivavoce.store.database import parse
 from vivavoce.store.schema import conversations, goals, messages, stored
 from vivavoce.wire.records.talk import Put, PutConversation, PutEntry, PutSession
@@ -164,6 +164,13 @@ async def test_sessions_are_limited_across_processes(url: str) -> None:
         reads.DELIVERIES_OF,
         reads.due_deliveries(at(0), after=None, limit=9),
         reads.due_deliveries(at(0), after=delivery(), limit=9),
+        reads.LOOK_AT,
+        reads.NEXT_LOOK,
+        reads.WAITING,
+        reads.LATEST_DUE,
+        reads.DUE_BEFORE,
+        transaction.LOOKED,
+        sql_store.CLAIMED,
         reads.CONVERSATION_LIST,
         reads.CONVERSATIONS_OF_TYPE,
         reads.MARK,
@@ -221,6 +228,8 @@ async def test_no_query_reads_a_whole_table(sqlite_url: str, query: Select[Any] 
         "goal_ids": [uid("x")],
         "ids": [uid("x")],
         "texts": ["x"],
+        "users": ["ann"],
+        "by": "one",
     }
     with engine.connect() as connection:
         known = {name: given[name] for name in query.compile().params if name in given}

@@ -75,6 +75,11 @@ async def test_how_it_ended_is_said_in_words(
     done = await call(bash_tool(Fake(finished), Workspaces(tmp_path)), command="x", timeout=5)
     assert done.text.startswith(words)
     assert done.kind == "log"
+    well = words.startswith("Succeeded")
+    assert (done.failed, done.exit_code) == (
+        "" if well else done.text.split("\n")[0],
+        finished.exit_code,
+    )
 
 
 async def test_time_is_what_was_asked_for_and_never_more_than_a_minute(tmp_path: Path) -> None:

@@ -160,3 +160,21 @@ def test_a_line_without_end_is_not_kept_whole() -> None:
         assert reader.feed("x" * 1000) is None
     assert len(reader._rest) <= 4096
     assert reader.feed("\n[1/2] a\n") == Progress("Step 1 of 2", 50)
+
+
+def test_a_command_that_nobody_knows_says_every_ten_lines_how_far_it_is() -> None:
+    reader = ProgressReader()
+    told = [reader.feed(f"copied file {number}\n") for number in range(1, 36)]
+    assert [one.message for one in told if one] == [
+        "10 lines, the last: copied file 10",
+        "20 lines, the last: copied file 20",
+        "30 lines, the last: copied file 30",
+    ]
+    assert all(one.percentage is None for one in told if one)
+
+
+def test_lines_are_not_counted_once_a_runner_is_known() -> None:
+    reader = ProgressReader()
+    reader.feed("collected 40 items\n")
+    told = [reader.feed(f"some log line {number}\n") for number in range(40)]
+    assert not any(told)

@@ -20,7 +20,7 @@ from vivavoce.brain.dialogue.manager import heard, returned, settled, view
 from vivavoce.brain.dialogue.state import Do, Say, State, Step
 from vivavoce.brain.dialogue.state import world as world_of
 from vivavoce.errors import VivavoceError
-from vivavoce.runtime.calls.outcomes import failed, succeeded
+from vivavoce.runtime.calls.outcomes import answered, failed
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.tools.bash import bash_tool
 from vivavoce.tools.builtin import builtins, task_tools
@@ -97,7 +97,7 @@ class Bench:
             made = await self.tools[act.tool].handler(act.arguments, ToolContext("ann"))
         except VivavoceError as fault:
             return failed(fault).for_model
-        return succeeded(made, 1).for_model
+        return answered(made, 1).for_model
 
     def text(self, name: str) -> str:
         return (self.folder / name).read_text()

@@ -6,7 +6,8 @@ import { Transcript } from "../src/ui/Transcript";
 import { Tray } from "../src/ui/Tray";
 import { anApproval, aTask } from "./scene";
 
-const actions = { cancel: async () => undefined, answer: async () => undefined, seen: () => undefined };
+const nothing = async () => undefined;
+const actions = { cancel: nothing, answer: nothing, noted: nothing, seen: () => undefined };
 
 function tray(work: Partial<Work>, quiet = false): string {
   return renderToStaticMarkup(<Tray work={{ ...NO_WORK, ...work }} actions={actions} quiet={quiet} />);
@@ -17,6 +18,14 @@ function approvals(work: Partial<Work>): string {
     <Approvals work={{ ...NO_WORK, ...work }} decide={() => undefined} />,
   );
 }
+
+test("what is due is in the tray, open, with a way to put it away", () => {
+  const shown = tray({ due: [{ id: "r1", title: "Call mum", due_at: new Date().toISOString() }] });
+  expect(shown).toContain("Call mum");
+  expect(shown).toContain("Due just now");
+  expect(shown).toContain('aria-expanded="true"');
+  expect(shown).toContain("Got it");
+});
 
 describe("the tray", () => {
   test("is not there without work", () => {

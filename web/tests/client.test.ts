@@ -123,6 +123,19 @@ describe("the work client", () => {
   });
 });
 
+describe("what is due", () => {
+  test("is there without a call, and the server knows when it was read", async () => {
+    const scene = new Scene();
+    const reminders = [{ id: "r1", title: "Call mum", due_at: "2026-11-15T12:00:00.000Z" }];
+    scene.server.next("GET /api/v1/reminders", { body: { reminders } });
+    await opened(scene);
+    expect(scene.work.due).toMatchObject([{ title: "Call mum" }]);
+    await scene.conversation.work.noted("r1");
+    expect(scene.server.asked.at(-1)).toBe("POST /api/v1/reminders/r1/seen");
+    expect(scene.work.due).toEqual([]);
+  });
+});
+
 describe("what the user decides", () => {
   test("is carried to the server, once at a time", async () => {
     const scene = await opened();

@@ -290,20 +290,39 @@ describe("the way of the sound", () => {
     expect(scene.server.asked.at(-1)).toBe("POST /sessions/vs_2/end");
   });
 
-  test("is sought in a new session when the provider was lost for good", async () => {
+  test.each(["error", "socket_reset", "client_silent", "ice_lost"])(
+    "is sought in a new session when the old one was lost for good: %s",
+    async (reason) => {
+      const scene = await talking();
+      const token = { value: "st_2", expires_at: 0 };
+      const body = { session_id: "vs_2", ephemeral_key: "ek_9", stream_token: token, last_event_id: 9 };
+      scene.server.next("GET /session/reconnect", { body });
+      scene.tell("session.ended", { reason, duration_ms: 1 });
+      expect(scene.state).toBe("reconnecting");
+      await until(() => expect(scene.webrtc.used).toEqual(["ek_1", "ek_9"]));
+      expect(scene.webrtc.calls[0]?.over).toBe(true);
+      expect(scene.pauses).toHaveLength(1); // as after any loss: not at once, and not for ever
+      await until(() => expect(scene.state).toBe("listening"));
+      await scene.conversation.stop();
+      expect(scene.server.asked.at(-1)).toBe("POST /sessions/vs_2/end");
+      expect(scene.server.asked).not.toContain("POST /sessions/vs_1/end");
+    },
+  );
+
+  test("hands in what the call showed and the server did not hear, until it is stored", async () => {
     const scene = await talking();
-    const token = { value: "st_2", expires_at: 0 };
-    const body = { session_id: "vs_2", ephemeral_key: "ek_9", stream_token: token, last_event_id: 9 };
-    scene.server.next("GET /session/reconnect", { body });
-    scene.tell("session.ended", { reason: "error", duration_ms: 1 });
-    expect(scene.state).toBe("reconnecting");
-    await until(() => expect(scene.webrtc.used).toEqual(["ek_1", "ek_9"]));
-    expect(scene.webrtc.calls[0]?.over).toBe(true);
-    expect(scene.pauses).toHaveLength(1); // as after any loss: not at once, and not for ever
-    await until(() => expect(scene.state).toBe("listening"));
+    const request = "POST /sessions/vs_1/transcript";
+    scene.server.next(request, { status: 503, body: refusal("unavailable") });
+    scene.webrtc.shown({ itemId: "u1", role: "user", text: "Anybody there?" });
+    scene.webrtc.shown({ itemId: "u2", role: "user", text: "Heard" });
+    const heard = { item_id: "u2", transcript: "Heard", role: "user" };
+    scene.tell("transcription.completed", heard);
+    await until(() => expect(scene.server.asked.filter((one) => one === request)).toHaveLength(2));
+    const told = scene.server.bodies.filter((one) => one.request === request);
+    expect(told[1]?.body).toMatchObject({
+      entries: [{ item_id: "u1", entry_type: "user", text: "Anybody there?" }],
+    });
     await scene.conversation.stop();
-    expect(scene.server.asked.at(-1)).toBe("POST /sessions/vs_2/end");
-    expect(scene.server.asked).not.toContain("POST /sessions/vs_1/end");
   });
 
   test("is not sought for a session that the server does not know", async () => {

@@ -8,6 +8,7 @@ import type { Approval, Task, Work } from "../src/session/work/work";
 import { situation } from "../src/session/words";
 import { Choice } from "../src/transport/choice";
 import { type Call, deferred, type Transport } from "../src/transport/transport";
+import type { Said } from "../src/transport/shown";
 import { Api } from "../src/wire/api";
 import type { InboxListener } from "../src/wire/inbox";
 import type { StreamListener, StreamStart } from "../src/wire/stream";
@@ -84,6 +85,8 @@ export class FakeServer {
         return { ...common, ephemeral_key: this.key() };
       case "GET /tasks":
         return { tasks: [], count: 0 };
+      case "GET /api/v1/reminders":
+        return { reminders: [] };
       case "GET /approvals":
         return { approvals: [], count: 0 };
       case "GET /api/v1/intents":
@@ -106,6 +109,7 @@ export class FakeTransport implements Transport {
   ready: Promise<void> = Promise.resolve();
   /** Of the call placed last. */
   sounding: (on: boolean) => void = () => undefined;
+  shown: (said: Said) => void = () => undefined;
 
   constructor(private readonly kind: TransportKind) {}
 
@@ -114,9 +118,11 @@ export class FakeTransport implements Transport {
     _microphone: Microphone,
     _signal: AbortSignal,
     sounding: (on: boolean) => void,
+    shown: (said: Said) => void,
   ): Promise<Call> {
     this.used.push(key);
     this.sounding = sounding;
+    this.shown = shown;
     const fault = this.faults.shift();
     if (fault) throw fault;
     await this.ready;

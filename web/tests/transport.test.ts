@@ -1,3 +1,4 @@
+import { reader, type Said } from "../src/transport/shown";
 import { describe, expect, test } from "vitest";
 import { Choice, forcedTransport } from "../src/transport/choice";
 import { Outbox } from "../src/transport/outbox";
@@ -61,5 +62,35 @@ describe("the outbox", () => {
     socket.bufferedAmount = 0;
     outbox.push("5");
     expect(socket.sent).toEqual(["3", "4", "5"]);
+  });
+});
+
+describe("what the data channel shows", () => {
+  const showing = () => {
+    const seen: Said[] = [];
+    const read = reader((said) => seen.push(said));
+    return { seen, read: (event: object) => read(JSON.stringify(event)) };
+  };
+  const answered = { item_id: "a1", response_id: "r1", transcript: "Hello!" };
+
+  test("is what the user said, and answers that were heard to their end", () => {
+    const { seen, read } = showing();
+    const heard = "conversation.item.input_audio_transcription.completed";
+    read({ type: heard, item_id: "u1", transcript: "Hi" });
+    read({ type: "response.output_audio_transcript.done", ...answered });
+    read({ type: "output_audio_buffer.started", response_id: "r1" });
+    expect(seen).toEqual([{ itemId: "u1", role: "user", text: "Hi" }]);
+    read({ type: "output_audio_buffer.stopped", response_id: "r1" });
+    read({ type: "output_audio_buffer.stopped", response_id: "r1" });
+    expect(seen.slice(1)).toEqual([{ itemId: "a1", role: "assistant", text: "Hello!" }]);
+  });
+
+  test("is not what was cut off, nor what is no event", () => {
+    const { seen, read } = showing();
+    read({ type: "response.output_audio_transcript.done", ...answered });
+    read({ type: "output_audio_buffer.cleared", response_id: "r1" });
+    read({ type: "output_audio_buffer.stopped", response_id: "r1" });
+    reader((said) => seen.push(said))("{");
+    expect(seen).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Microphone } from "../src/audio/microphone";
-import { deferred } from "../src/transport/transport";
+import { type Call, deferred } from "../src/transport/transport";
 import { WebSocketTransport } from "../src/transport/websocket";
 import { Api } from "../src/wire/api";
 
@@ -10,7 +10,7 @@ class FakeSocket extends EventTarget {
   static last: FakeSocket;
   readonly sent: { type: string; item_id?: string; audio_end_ms?: number }[] = [];
   readonly readyState = FakeSocket.OPEN;
-  readonly bufferedAmount = 0;
+  bufferedAmount = 0;
 
   constructor(readonly url: URL) {
     super();
@@ -23,6 +23,7 @@ class FakeSocket extends EventTarget {
   }
 
   close(): void {
+    this.sent.push({ type: "close" });
     this.dispatchEvent(new Event("close"));
   }
 
@@ -33,9 +34,13 @@ class FakeSocket extends EventTarget {
 }
 
 class FakeNode {
+  static last: FakeNode[] = [];
   static orders: { type: string; item?: string }[] = [];
+  constructor() {
+    FakeNode.last.push(this);
+  }
   readonly port = {
-    onmessage: null,
+    onmessage: null as ((event: { data: object }) => void) | null,
     postMessage: (order: { type: string }) => void FakeNode.orders.push(order),
   };
   readonly context = { outputLatency: 0 };
@@ -61,10 +66,14 @@ function api(base: string): Api {
 }
 
 async function called(sounding: (on: boolean) => void = () => undefined): Promise<FakeSocket> {
+  await calling(sounding);
+  return FakeSocket.last;
+}
+
+async function calling(sounding: (on: boolean) => void = () => undefined): Promise<Call> {
   const { signal } = new AbortController();
   const transport = new WebSocketTransport(api("http://server/"));
-  await transport.connect("ek_1", microphone(Promise.resolve()), signal, sounding);
-  return FakeSocket.last;
+  return transport.connect("ek_1", microphone(Promise.resolve()), signal, sounding);
 }
 
 function kinds(): string[] {
@@ -73,6 +82,7 @@ function kinds(): string[] {
 
 beforeEach(() => {
   FakeNode.orders = [];
+  FakeNode.last = [];
   vi.stubGlobal("WebSocket", FakeSocket);
   vi.stubGlobal("AudioWorkletNode", FakeNode);
 });
@@ -129,4 +139,33 @@ test("what somebody else cut off is not played on", async () => {
   socket.says("conversation.item.truncated", { item_id: "a", audio_end_ms: 40 });
   expect(kinds()).toEqual(["play a", "clear"]);
   expect(socket.sent).toEqual([]);
+});
+
+test("whoever hangs up in the middle of an answer says how far it was heard", async () => {
+  const call = await calling();
+  const socket = FakeSocket.last;
+  socket.says("response.output_audio.delta", { item_id: "a", delta });
+  call.close();
+  expect(socket.sent.map(({ type, audio_end_ms }) => [type, audio_end_ms])).toEqual([
+    ["conversation.item.truncate", 0],
+    ["close", undefined],
+  ]);
+});
+
+test("a line on which nothing gets through is lost, though nobody closes it", async () => {
+  let now = 0;
+  vi.stubGlobal("performance", { now: () => now });
+  const call = await calling();
+  const socket = FakeSocket.last;
+  const [said] = FakeNode.last.flatMap(({ port }) => (port.onmessage ? [port.onmessage] : [])).slice(-1);
+  const speak = () => said?.({ data: { pcm: new Int16Array(960), level: 0 } });
+  speak();
+  socket.bufferedAmount = 5000;
+  now = 7000;
+  speak();
+  expect(socket.sent.map(({ type }) => type)).not.toContain("close");
+  now = 9000;
+  speak();
+  await call.closed;
+  expect(socket.sent.at(-1)?.type).toBe("close");
 });

@@ -292,3 +292,33 @@ describe("a running tool", () => {
     expect(after(odd).lines).toMatchObject([{ text: "bash", note: "Going", percentage: 100 }]);
   });
 });
+
+describe("what is due", () => {
+  const due = (second: number, id = "r1") =>
+    event("task.due", second, { reminder_id: id, task_id: "td", title: "Call mum", due_at: at(second) });
+
+  test("is in the tray once, whichever stream brought it, and a line where a call goes on", () => {
+    const live: State = { ...INITIAL, stage: "live" };
+    const state = [due(1), due(1), due(2, "r2")].reduce(reduce, live);
+    expect(state.work.due.map(({ id }) => id)).toEqual(["r2", "r1"]);
+    expect(state.lines.map(({ kind, text }) => [kind, text])).toEqual([
+      ["due", "Call mum"],
+      ["due", "Call mum"],
+    ]);
+    expect(trayWords(state.work)).toBe("2 due");
+  });
+
+  test("is no line of a conversation that does not go on", () => {
+    expect(after(due(1)).lines).toEqual([]);
+  });
+
+  test("goes when it was read, and does not come back with a late copy", () => {
+    const state = after(due(1), news({ what: "seen", ids: ["r1"] }), due(1));
+    expect(state.work.due).toEqual([]);
+  });
+
+  test("is what the server says when the list is read", () => {
+    const state = after(due(1), news({ what: "due", due: [{ id: "r3", title: "Gym", due_at: at(3) }] }));
+    expect(state.work.due.map(({ title }) => title)).toEqual(["Gym"]);
+  });
+});

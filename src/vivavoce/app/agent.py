@@ -23,7 +23,7 @@ from vivavoce.intents.registry.intents import (
 from vivavoce.runtime.agents.agent import Agent, check_names, find_agent, load_agent, together
 from vivavoce.runtime.agents.source import AgentSource
 from vivavoce.runtime.agents.work import Backend
-from vivavoce.runtime.ports import Toolbox
+from vivavoce.tools.registry import Registry
 
 
 def open_agent(
@@ -41,13 +41,13 @@ def check_agent(
     intents: IntentRegistry,
     *,
     voices: Sequence[str],
-    tools: Toolbox,
+    tools: Registry,
     voice_setting: str | None = None,
 ) -> None:
     """Is there what it names? Raises `FileProblems`."""
     routes = known_routes() if agent.backend is None else None
     # Those of everybody: the intents' own are the folder's.
-    known = [tool.name for tool in tools.definitions() if tool.category != "intents"]
+    known = [tool.name for tool in tools.known() if tool.category != "intents"]
     together(
         lambda: check_names(
             agent,

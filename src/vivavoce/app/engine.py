@@ -36,7 +36,7 @@ from vivavoce.models.terminal import Terminal
 from vivavoce.runtime.agents.agent import readers
 from vivavoce.runtime.calls.shaping import MODEL_LIMIT
 from vivavoce.server.gate.auth import is_loopback
-from vivavoce.wire.brain import Ask, Brain, Keeping, Tool
+from vivavoce.wire.brain import Ask, Brain, Budget, Keeping, Tool, Weighing
 
 if TYPE_CHECKING:
     from vivavoce.brain.chat.brain import ChatBrain
@@ -330,12 +330,26 @@ class EmbeddedEngine:
         """What every session begins with: its prompt and its tools, as they are given to it, and
         who speaks. The hour at the end of the prompt will be another one."""
         self._voice = voice
-        offered = tuple(Tool(one["name"], one["description"], one["parameters"]) for one in tools)
-        self._expected = Ask(instructions=instructions, turns=(), tools=offered)
+        self._expected = Ask(instructions=instructions, turns=(), tools=_tools(tools))
+
+    def window(self) -> Budget | None:
+        """What the brain reads at once; None until it is loaded."""
+        from vivavoce.engine.api.control import reads
+
+        return None if self.brain is None else reads(self.brain, self._settings.context_tokens)
+
+    def weigh(self, prompt: str, tools: Sequence[Mapping[str, Any]]) -> int | None:
+        """How much of that instructions and tools take."""
+        brain: object = self.brain
+        return brain.fixed(prompt, _tools(tools)) if isinstance(brain, Weighing) else None
 
     def result_chars(self) -> int:
         """What the brain can read of one tool's result while somebody waits."""
         return MODEL_LIMIT if self.brain is None else self.brain.budget.result_chars
+
+
+def _tools(given: Sequence[Mapping[str, Any]]) -> tuple[Tool, ...]:
+    return tuple(Tool(one["name"], one["description"], one["parameters"]) for one in given)
 
 
 def client_keys(
@@ -368,12 +382,14 @@ def _options(settings: Settings) -> EngineOptions:
     )
     options = EngineOptions(
         max_sessions=settings.engine_sessions,
+        context_tokens=settings.context_tokens or None,
         responses_per_minute=settings.engine_responses_per_minute or None,
         backchannel=BACKCHANNEL if settings.backchannel else frozenset(),
         speculate=settings.speculation,
         manners=Manners() if settings.manners else None,
         noise_reduction=None if settings.noise_reduction == "off" else settings.noise_reduction,
         media=media,
+        kept_seconds=settings.grace_seconds,
     )
     if settings.session_cap_seconds:
         options = replace(options, session_seconds=settings.session_cap_seconds)
@@ -507,7 +523,12 @@ def chat_brain(settings: Settings) -> ChatBrain:
     """A brain elsewhere, by its URL."""
     from vivavoce.brain.chat.brain import ChatBrain
 
-    return ChatBrain(settings.brain, model=settings.brain_model, key=plain(settings.brain_key))
+    return ChatBrain(
+        settings.brain,
+        model=settings.brain_model,
+        key=plain(settings.brain_key),
+        context_tokens=settings.context_tokens,
+    )
 
 
 def scripted(settings: Settings) -> ScriptedBrain:

@@ -19,7 +19,7 @@ from vivavoce.app.settings import Settings, plain
 from vivavoce.errors import Unavailable
 from vivavoce.intents.delivery.http import BackendContext, HttpSender
 from vivavoce.intents.delivery.outbox import Outbox
-from vivavoce.intents.delivery.outside import Addresses, Outside
+from vivavoce.intents.delivery.outside import Addresses, Outside, due
 from vivavoce.intents.orchestrator.builtin import BuiltInOrchestrator
 from vivavoce.intents.ports import IntentStore, Journal
 from vivavoce.intents.registry.intents import IntentRegistry
@@ -31,7 +31,7 @@ from vivavoce.runtime.people.due import next_due, zone_or
 from vivavoce.runtime.people.elsewhere import Elsewhere, told
 from vivavoce.runtime.ports import Clock, ToolContext
 from vivavoce.tools.registry import Registry
-from vivavoce.wire.records.plans import Todo
+from vivavoce.wire.records.plans import Delivery, Reminder, Todo
 from vivavoce.wire.records.talk import utc_now
 
 log = logging.getLogger(__name__)
@@ -75,6 +75,7 @@ class AgentIntents:
             self._time_zone_of,
             outside=Outside(self.outbox, store, journal, clock, addresses),
             elsewhere=self if self._named is not None else None,
+            reminds=True,  # `Reminders` runs wherever a server does
         )
         self.context = self._context(clock)
         self._offered: tuple[str, ...] = ()
@@ -120,6 +121,10 @@ class AgentIntents:
             seconds=backend.timeout_seconds,
             time_zone=self._settings.time_zone,
         )
+
+    def due_message(self, reminder: Reminder, todo: Todo) -> Delivery | None:
+        """For the agent's backend, where one is named."""
+        return None if self._backend is None else due(reminder, todo, self._source.current.name)
 
     async def dues(self, todos: Sequence[Todo], now: datetime) -> list[datetime | None]:
         """When each is to be done next. The rows are the users' own: counted beside the loop."""

@@ -16,6 +16,7 @@ from vivavoce.app.engine import EmbeddedEngine
 from vivavoce.app.intents import AgentIntents
 from vivavoce.app.settings import Settings
 from vivavoce.app.tools import Toolset
+from vivavoce.runtime.sessions.summaries import Summaries
 from vivavoce.server.services import Services
 
 LISTENING_SECONDS = 2.0
@@ -29,6 +30,7 @@ class Server(Services):
     settings: Settings
     toolset: Toolset
     intents: AgentIntents
+    summaries: Summaries
     engine: EmbeddedEngine | None = None
     standby: EmbeddedEngine | None = None
     """The engine where another provider serves: for when that fails."""
@@ -68,6 +70,7 @@ async def running(here: Server) -> AsyncIterator[None]:
             group.create_task(here.library.sweep(here.settings.retention), name="retention"),
             group.create_task(_warm(here), name="warm up"),
             group.create_task(here.voice.admission.watch_budgets(), name="budgets"),
+            group.create_task(here.summaries.run(), name="summaries"),
         ]
         here.background.group = group
         if here.inside is not None:
@@ -80,6 +83,7 @@ async def running(here: Server) -> AsyncIterator[None]:
             written = await here.voice.recovery.run()
             answering = here.voice.texting.answer_left(written)
             chores.append(group.create_task(answering, name="written before"))
+            chores.append(group.create_task(here.reminders.run(), name="reminders"))
             try:
                 yield
             finally:

@@ -13,6 +13,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import cache, partial
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp
@@ -37,14 +38,17 @@ from vivavoce.runtime.limits import Shares, Window
 from vivavoce.runtime.people.data import UserData, nothing
 from vivavoce.runtime.people.memory import WorkspaceMemory
 from vivavoce.runtime.people.plans import Agenda
+from vivavoce.runtime.people.reminders import Reminders
 from vivavoce.runtime.ports import Clock, Store
 from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.provider.providers import Providers
 from vivavoce.runtime.sessions.library import Library
+from vivavoce.runtime.sessions.live import Traced
 from vivavoce.runtime.sessions.notifier import SessionNotifier
 from vivavoce.runtime.sessions.parts import Parts
 from vivavoce.runtime.sessions.profile import Defaults, Profile
 from vivavoce.runtime.sessions.registry import Registry
+from vivavoce.runtime.sessions.summaries import Summaries
 from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.runtime.tasks.service import Delegating, Tasks
 from vivavoce.server import api
@@ -56,7 +60,8 @@ from vivavoce.server.gate.tokens import AccessTokens, Logins
 from vivavoce.server.metrics import Metrics
 from vivavoce.server.services import Options
 from vivavoce.store import open_store
-from vivavoce.wire.brain import Brain
+from vivavoce.wire.brain import Brain, Budget
+from vivavoce.wire.events import TurnTraced
 from vivavoce.wire.records.talk import new_id
 from vivavoce.wire.records.work import Role
 
@@ -112,7 +117,16 @@ def assemble(
     # Without a port of its own a process cannot be told from another after a restart.
     instance = f"{socket.gethostname()}:{settings.port or new_id()}"
     brain = _brain_of(engine, settings)
-    toolset = Toolset(settings, agent, clock, store, brain, instance=instance)
+    summaries = Summaries(store, journal, clock, registry, brain)
+    toolset = Toolset(
+        settings,
+        agent,
+        clock,
+        store,
+        brain,
+        why_no_brain=partial(_why_no_brain, engine, settings),
+        instance=instance,
+    )
     tools, notifier = toolset.registry, SessionNotifier(registry)
     defaults = Defaults(
         model=settings.model,
@@ -146,6 +160,7 @@ def assemble(
         questions=questions,
         most=None if engine is None else engine.result_chars,
         room=shares.more,
+        changed=notifier.changed,
     )
     work = Tasks(
         store=store,
@@ -160,7 +175,6 @@ def assemble(
         allowed=lambda role: profile.tool_names(role=role),
         check_agent=profile.check_delegate,
     )
-    notifier.serve(work, approvals, questions)
     toolset.offer_delegation(Delegating(work, questions, store, registry.stop_calls))
     voices = [voice.id for voice in provider.capabilities.voices]
     voice_setting = variable("voice") if "voice" in settings.agent_overrides() else None
@@ -170,6 +184,17 @@ def assemble(
     intents = AgentIntents(
         settings, source, tools, store, journal, clock, told_with=registry.told_with
     )
+    reminders = Reminders(
+        store=store,
+        journal=journal,
+        clock=clock,
+        sessions=notifier,
+        instance=instance,
+        time_zone=settings.time_zone,
+        deliver=intents.due_message,
+        delivered=intents.outbox.wake,
+    )
+    notifier.serve(work, approvals, questions, reminders)
     if engine is not None:
         usual: Role = "user" if settings.auth == "jwt" else "operator"
         offered = profile.tools(tools.definitions(profile.tool_names(role=usual)))
@@ -184,7 +209,8 @@ def assemble(
         registry=registry,
         profile=profile,
         clock=clock,
-        traced=metrics.turn_traced,
+        traced=heard_by(metrics.turn_traced, summaries.turn_over),
+        failed=metrics.fault_met,
         notifier=notifier,
         memory=WorkspaceMemory(store, toolset.place),
         shares=shares,
@@ -211,6 +237,7 @@ def assemble(
         profile=profile,
         voice=voice,
         library=library,
+        summaries=summaries,
         data=UserData(
             store,
             clock,
@@ -237,6 +264,7 @@ def assemble(
         new_sessions=Window(limits.sessions_per_10_minutes, 600, clock=clock, what="new sessions"),
         started_at=clock.now(),
         work=work,
+        reminders=reminders,
         questions=questions,
         approvals=approvals,
         toolset=toolset,
@@ -244,6 +272,16 @@ def assemble(
         engine=engine,
         standby=standby,
     )
+
+
+def heard_by(*hear: Traced) -> Traced:
+    """Each of them hears of every turn."""
+
+    def all_hear(event: TurnTraced) -> None:
+        for one in hear:
+            one(event)
+
+    return all_hear
 
 
 def shares_of(settings: Settings) -> Shares:
@@ -267,6 +305,13 @@ def _brain_of(engine: EmbeddedEngine | None, settings: Settings) -> Callable[[],
     return lambda: engine.brain if engine is not None else None
 
 
+def _why_no_brain(engine: EmbeddedEngine | None, settings: Settings) -> str:
+    """Empty where there is one, or will be once it is loaded."""
+    if engine is None:
+        return "" if settings.brain_by_url else "no language model is set for the built-in agents"
+    return "the language model cannot be loaded" if engine.failed else ""
+
+
 def _provider(settings: Settings, clock: Clock, engine: EmbeddedEngine | None) -> OpenAIProvider:
     """The same code for every provider: the engine inside is only another address."""
     return OpenAIProvider(
@@ -275,6 +320,7 @@ def _provider(settings: Settings, clock: Clock, engine: EmbeddedEngine | None) -
         model=settings.model,
         clock=clock,
         embedded=engine is not None,
+        **_reads(settings, engine),
     )
 
 
@@ -322,6 +368,7 @@ def _providers(
                     model=other.model,
                     clock=clock,
                     name=name,
+                    **_reads(settings, None),
                 )
             )
         elif standby is not None:
@@ -332,6 +379,7 @@ def _providers(
                     model=EMBEDDED_MODEL,
                     clock=clock,
                     embedded=True,
+                    **_reads(settings, standby),
                 )
             )
 
@@ -340,6 +388,16 @@ def _providers(
             await standby.wake()
 
     return Providers(every, clock, wake=wake)
+
+
+def _reads(settings: Settings, engine: EmbeddedEngine | None) -> dict[str, Any]:
+    """How much the model reads: as its brain says, as the operator says, else by its name."""
+    if engine is not None:
+        return {"window": engine.window, "weigh": engine.weigh}
+    if not settings.context_tokens:
+        return {}
+    given = Budget(context_tokens=settings.context_tokens)
+    return {"window": lambda: given}
 
 
 def own_url(settings: Settings) -> str:

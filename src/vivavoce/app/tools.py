@@ -55,6 +55,7 @@ class Toolset:
         store: Store,
         find_brain: Callable[[], Brain | None],
         *,
+        why_no_brain: Callable[[], str] = str,
         instance: str,
     ) -> None:
         self._settings = settings
@@ -71,7 +72,8 @@ class Toolset:
             agent.folder,
             self.registry.definitions,
         )
-        self.backends = Backends((BuiltInBackend(find_brain, self.registry.definitions), *others))
+        own = BuiltInBackend(find_brain, self.registry.definitions, why_not=why_no_brain)
+        self.backends = Backends((own, *others))
         name = instance.replace(":", "-")
         self.carrier = DurableCarrier(
             _work_url(settings), self.backends, executor_id=name, lazy=True
@@ -79,7 +81,8 @@ class Toolset:
 
     def offer_delegation(self, delegation: Delegation) -> None:
         """Once there is somebody to delegate to: the tools by which the voice uses it."""
-        _offer(self.registry, delegation, [c.name for c in self.backends.cards() if c.available])
+        able = [card.name for card in self.backends.cards() if card.available]
+        _offer(self.registry, delegation, able, self.backends.able)
 
     def place(self, user_id: str) -> Place:
         """Where a user's tools work, and what is to be remembered there; it may be nothing."""
@@ -179,8 +182,13 @@ def _tools(
     )
 
 
-def _offer(registry: Registry, delegation: Delegation, names: Sequence[str]) -> None:
-    for tool in (*task_tools(delegation, names), ask_user):
+def _offer(
+    registry: Registry,
+    delegation: Delegation,
+    names: Sequence[str],
+    ready: Callable[[], bool] | None = None,
+) -> None:
+    for tool in (*task_tools(delegation, names, ready), ask_user):
         registry.add(tool)
     registry.load_plugins()
 

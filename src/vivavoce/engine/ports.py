@@ -131,6 +131,9 @@ class PeerEvents(Protocol):
     def message(self, text: str) -> None:
         """A client event from the data channel."""
 
+    def connected(self) -> None:
+        """ICE and DTLS are up."""
+
     def channel_open(self) -> None:
         """The data channel can carry server events now."""
 

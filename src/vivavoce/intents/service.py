@@ -134,12 +134,14 @@ class IntentService:
         *,
         outside: Outside | None = None,
         elsewhere: KnowsPlans | None = None,
+        reminds: bool = False,
     ) -> None:
         """`outside`: for the intents that go to a backend of the user's; `elsewhere`: what the
-        backend or the client tells of the user's things."""
+        backend or the client tells of the user's things; `reminds`: somebody watches the times of
+        the to-dos that are made here."""
         self._registry, self._store, self._journal, self._clock = registry, store, journal, clock
         self._time_zone_of = time_zone_of
-        self._inside = Inside(orchestrator, store, journal, clock)
+        self._inside = Inside(orchestrator, store, journal, clock, reminds)
         self._outside, self._elsewhere = outside, elsewhere
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 

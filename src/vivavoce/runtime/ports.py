@@ -23,8 +23,10 @@ from vivavoce.wire.records.plans import (
     Intent,
     Milestone,
     Person,
+    Reminder,
     Spent,
     Todo,
+    Watch,
 )
 from vivavoce.wire.records.talk import (
     Change,
@@ -106,6 +108,31 @@ class AgendaStore(Plans, Protocol):
 
     async def milestones(self, goal_ids: Sequence[str], *, user_id: str) -> list[Milestone]:
         """In order of goal and position."""
+        ...
+
+    async def to_look_at(self, *, before: datetime, limit: int) -> list[Watch]:
+        """To-dos of every user that somebody has to look at by then, the first one first."""
+        ...
+
+    async def next_look(self) -> datetime | None:
+        """When there is one to look at."""
+        ...
+
+    async def reminders(
+        self, users: Sequence[str], *, waiting: bool = False, limit: int = 50
+    ) -> list[Reminder]:
+        """Of these users, the latest first; those that wait to be told, the oldest first."""
+        ...
+
+    async def reminders_named(self, ids: Sequence[str]) -> list[Reminder]:
+        """Of every user, for the server itself."""
+        ...
+
+    async def claim_reminders(
+        self, ids: Sequence[str], *, by: str, now: datetime, until: datetime
+    ) -> list[str]:
+        """Which of them this server has for itself until then, to tell them: those that wait, and
+        that no other server has."""
         ...
 
     # --- Intents and the outbox ---------------------------------------------------------
@@ -328,10 +355,14 @@ class Capabilities(Value):
     """What differs between providers and models, as data."""
 
     context_tokens: int
+    """Of one answer: instructions, tools and the talk."""
     session_seconds: float
     voices: tuple[Voice, ...]
     pictures: bool = False
     """Can its model look at images?"""
+    history_tokens: int | None = None
+    """Of a talk that goes on in a new call: more than that it would have to read for long before
+    it can answer. None: as much as there is room for."""
 
 
 class Call(Value):
@@ -454,6 +485,9 @@ class ToolOutput(Value):
     pictures: tuple[Picture, ...] = ()
     files_changed: tuple[str, ...] = ()
     """Relative to the workspace, for what it remembers."""
+    failed: str = ""
+    """Why it is no success, though there is something to read: "Failed (exit code 1)."."""
+    exit_code: int | None = None
 
 
 class ToolContext(Value):
@@ -475,7 +509,8 @@ class Toolbox(Protocol):
     """The tools there are. Built-ins, plug-ins, MCP and intents all come through here."""
 
     def definitions(self, names: Sequence[str] | None = None) -> list[ToolDefinition]:
-        """All, or the named ones in the registry's order; an unknown one: `ToolNotFound`."""
+        """Those that can do something now: all, or the named ones, in the registry's order; an
+        unknown one: `ToolNotFound`."""
         ...
 
     def definition(self, name: str) -> ToolDefinition:

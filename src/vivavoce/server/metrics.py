@@ -10,8 +10,10 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
+from vivavoce.errors import is_known
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.sessions.registry import Registry
+from vivavoce.session.effects import Failed
 from vivavoce.wire.events import TurnTraced
 from vivavoce.wire.records.talk import CallStatus, ToolCall
 
@@ -52,11 +54,17 @@ class Metrics:
         self._failures = count("tool_failures", "Tool executions that failed", ["tool"])
         duration = ("tool_execution_duration_seconds", "Tool execution duration")
         self._durations = observe(*duration, ["tool"], buckets=_SECONDS)
+        self._faults = count(
+            "vivavoce_faults", "Faults that sessions met, and what was done", ["code", "recovery"]
+        )
         self._turns = count("vivavoce_turns", "Turns that are over", ["began_with", "outcome"])
         stage = "From the end of the user's speech to each stage of the turn"
         self._stages = observe(
             "vivavoce_turn_seconds", stage, ["stage", "began_with"], buckets=_TURN_SECONDS
         )
+
+    def fault_met(self, fault: Failed) -> None:
+        self._faults.labels(fault.code if is_known(fault.code) else "other", fault.recovery).inc()
 
     def turn_traced(self, turn: TurnTraced) -> None:
         self._turns.labels(turn.began_with, turn.outcome).inc()

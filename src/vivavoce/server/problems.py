@@ -225,16 +225,48 @@ def _allowed(request: Request) -> str:
 
 
 async def _on_invalid(request: Request, error: RequestValidationError) -> Response:
-    wrong = InvalidRequest("The request is not valid", fields=_fields(error.errors()))
+    wrong = InvalidRequest("The request is not valid", fields=_fields(error.errors(), error.body))
     return problem(wrong, request_id_of(request.scope))
 
 
-def _fields(found: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+def _fields(found: Sequence[Mapping[str, Any]], body: object) -> list[dict[str, str]]:
     # Not the input: it may be a secret, or what someone said.
-    return [
-        {"field": ".".join(map(str, item["loc"])), "message": item["msg"], "type": item["type"]}
+    told = [
+        {"field": _field(item, body), "message": _message(item), "type": item["type"]}
         for item in found[:20]
     ]
+    # Of several shapes that were tried, the one that came furthest is what was meant.
+    return [
+        one
+        for at, one in enumerate(told)
+        if not any(other["field"].startswith(f"{one['field']}.") for other in told)
+        and one["field"] not in [before["field"] for before in told[:at]]
+    ]
+
+
+def _field(item: Mapping[str, Any], body: object) -> str:
+    """Where it is in what was sent. The validator names its own choices on the way (which of
+    several shapes it tried): those are nowhere in the request."""
+    steps = item["loc"]
+    if not steps or steps[0] != "body":
+        return ".".join(str(step) for step in steps if "[" not in str(step))
+    path, here = ["body"], body
+    for at, step in enumerate(steps[1:], 2):
+        inside = isinstance(here, Mapping) and step in here
+        if inside or (isinstance(here, list) and isinstance(step, int) and step < len(here)):
+            here = here[step]  # type: ignore[index]
+        elif item["type"] != "missing" or at < len(steps):
+            continue
+        path.append(str(step))
+    return ".".join(path)
+
+
+def _message(item: Mapping[str, Any]) -> str:
+    if item["type"] == "union_tag_invalid":
+        return f"Its type should be one of {item['ctx']['expected_tags']}"
+    if item["type"] == "union_tag_not_found":
+        return "Input should be an object that says its type"
+    return str(item["msg"])
 
 
 def install(app: FastAPI) -> None:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any, Protocol, cast
+from typing import Annotated, Any, Protocol, TypeVar, cast
 
 from fastapi import Depends, Header, Path, Query, Request
 from fastapi.routing import APIRoute
@@ -22,6 +22,7 @@ from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Window
 from vivavoce.runtime.people.data import UserData
 from vivavoce.runtime.people.plans import Agenda
+from vivavoce.runtime.people.reminders import Reminders
 from vivavoce.runtime.ports import Clock, Store, Toolbox
 from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.provider.providers import Providers
@@ -40,6 +41,7 @@ from vivavoce.wire.records.work import Role
 log = logging.getLogger(__name__)
 
 MAX_BACKGROUND = 200
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -47,15 +49,18 @@ class Background:
     """Work that outlives its request, under one parent, bounded in number and in time."""
 
     group: asyncio.TaskGroup | None = None
-    tasks: set[asyncio.Task[object]] = field(default_factory=set)
+    tasks: set[asyncio.Task[Any]] = field(default_factory=set)
 
-    def start(self, work: Coroutine[Any, Any, object]) -> None:
+    def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Future[T]:
+        """What comes of it, for who waits; nobody has to."""
         if self.group is None or len(self.tasks) >= MAX_BACKGROUND:
             work.close()
             raise Unavailable("Too much is under way. Please try again in a moment.")
-        task = self.group.create_task(_guarded(work))
+        told: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        task = self.group.create_task(_guarded(work, told))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
+        return told
 
     async def stop(self, patience: float) -> None:
         """No more of it; what is under way gets a moment, then is cancelled, and says so."""
@@ -68,13 +73,21 @@ class Background:
             await asyncio.wait(self.tasks, timeout=patience)
 
 
-async def _guarded(work: Coroutine[Any, Any, object]) -> object:
-    """What fails here failed for its request, which was told; the group lives on."""
+async def _guarded(work: Coroutine[Any, Any, T], told: asyncio.Future[T]) -> None:
+    """What fails here failed for its request, which is told; the group lives on."""
     try:
-        return await work
-    except Exception:
+        result = await work
+    except Exception as fault:
         log.exception("Work in the background failed")
-        return None
+        if not told.done():
+            told.set_exception(fault)
+            told.exception()  # marks it as seen: often nobody waits
+    except asyncio.CancelledError:
+        told.cancel()
+        raise
+    else:
+        if not told.done():
+            told.set_result(result)
 
 
 class Embedded(Protocol):
@@ -160,6 +173,7 @@ class Services:
     new_sessions: Window
     started_at: datetime
     work: Tasks
+    reminders: Reminders
     questions: Questions
     approvals: Approvals
     toolset: Toolset

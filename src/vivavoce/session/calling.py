@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vivavoce.session import news
+from vivavoce.session import faults, news
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import RunTool, StartTimer
 from vivavoce.session.events import ToolFinished
-from vivavoce.session.state import Phase, Signal
+from vivavoce.session.state import Phase, Signal, State
+from vivavoce.session.talk import INTERIM
 from vivavoce.wire.realtime.client import CreateResponse, message_item, output_item, picture_item
 from vivavoce.wire.realtime.facts import CallRequested
 
 _AWAY = (Phase.DISCONNECTED, Phase.INITIALIZING, Phase.RECONNECTING, Phase.TERMINATED)
 
-_AND_NEWS = "Then tell them in a sentence or two what the newest results and system messages say."
+NEVER_ANSWERED = (
+    '{"success": false, "error": "It never answered; what came of it is not known.", '
+    '"recoverable": false, "suggestion": "Say so, and look before trying again"}'
+)
+AND_NEWS = "Then tell them in a sentence or two what the newest results and system messages say."
 
 
 def requested(event: CallRequested, draft: Draft) -> None:
@@ -27,6 +32,7 @@ def requested(event: CallRequested, draft: Draft) -> None:
     state.work.ran.add(event.call_id)
     state.work.open_calls.add(event.call_id)
     state.work.asked[event.call_id] = event if event.name else replace(event, name=name)
+    state.talk.held.called(event.item_id, event.call_id, name, event.arguments)
     ordinal = state.talk.order.place(event.item_id, None, draft.now_ms)
     state.talk.turns.called(event.response_id, event.call_id, name, draft.now)
     draft.do(RunTool(event.call_id, name, event.arguments, ordinal))
@@ -50,10 +56,15 @@ def finished(event: ToolFinished, draft: Draft) -> None:
         return
     if event.call_id not in state.work.open_calls:
         return
+    state.talk.responses.unsay(INTERIM)
+    if _words_on_their_way(state):
+        state.work.held[event.call_id] = event
+        return
     state.work.open_calls.discard(event.call_id)
     asked = state.work.asked.pop(event.call_id, None)
     if asked is not None and state.move is not None and state.move.next is not None:
         state.move.results.append((asked, event.output))
+    state.work.owned_up = state.work.owned_up and bool(state.work.open_calls)
     state.talk.turns.finished(event.call_id)
     item_id = state.item_id(f"output:{event.call_id}")
     draft.add_item(output_item(item_id, event.call_id, event.output))
@@ -65,11 +76,38 @@ def finished(event: ToolFinished, draft: Draft) -> None:
     draft.active()
 
 
+def abandon(draft: Draft) -> None:
+    """The calls that never answered: the model is told so, and a late result is dropped."""
+    for call_id in sorted(draft.state.work.open_calls):
+        finished(ToolFinished(call_id, NEVER_ANSWERED), draft)
+
+
+def _words_on_their_way(state: State) -> bool:
+    """Is something about to be said while tools run, and not in the conversation yet? A result
+    comes after it, or the model would be asked to go on from our own words."""
+    responses = state.talk.responses
+    if responses.asked is not None:
+        return responses.asked[1].say is not None
+    if responses.active is None or responses.answering.say is None:
+        return False
+    return not state.talk.speech.of_response(responses.active)
+
+
+def _release(draft: Draft) -> None:
+    """The results that waited for such words."""
+    held = draft.state.work.held
+    if held and not _words_on_their_way(draft.state):
+        draft.state.work.held = {}
+        for event in held.values():
+            finished(event, draft)
+
+
 def settle(draft: Draft) -> None:
     """After every event: ask for the response that is due, or come to rest."""
     state = draft.state
     if state.phase in _AWAY:
         return
+    _release(draft)
     # While tools run, their outputs wait for each other; while the user speaks, all wait.
     responses, calls_open = state.talk.responses, bool(state.work.open_calls)
     if state.phase is not Phase.LISTENING and (wish := responses.due(calls_open=calls_open)):
@@ -79,11 +117,13 @@ def settle(draft: Draft) -> None:
         state.talk.turns.asked(draft.now, unprompted=unprompted)
         words = wish.instructions
         if words and wish.covers:  # a greeting must not swallow what came meanwhile
-            words = f"{words} {_AND_NEWS}"
+            words = f"{words} {AND_NEWS}"
         # Instructions of a response take the place of the session's: who greets the user
         # would not know their name.
         if words and (ours := state.setup.session.get("instructions")):
             words = f"{ours}\n\n{words}"
+        if wish.say is None:
+            faults.forget_words(draft)
         draft.send(CreateResponse.of(event_id, words, wish.say))
         draft.do(StartTimer("turn", state.policy.turn_patience))
     if state.talk.responses.busy or state.talk.speech.sounding is not None:

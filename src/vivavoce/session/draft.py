@@ -5,20 +5,42 @@ Every handler has one; what several of them do in the same way is here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from vivavoce.session import turns
 from vivavoce.session.effects import Effect, Record, Send, StartTimer, Tell
 from vivavoce.session.state import Phase, Signal, State
 from vivavoce.wire.clean import clean_text
-from vivavoce.wire.events import ErrorOccurred, SessionStatus, TurnTraced, VoiceEvent
-from vivavoce.wire.realtime.client import CancelResponse, ClientEvent, CreateItem, UpdateSession
+from vivavoce.wire.events import (
+    ConnectionStatus,
+    ErrorOccurred,
+    SessionStatus,
+    TurnTraced,
+    VoiceEvent,
+)
+from vivavoce.wire.realtime.client import (
+    CancelResponse,
+    ClientEvent,
+    CreateItem,
+    DeleteItem,
+    ListItems,
+    UpdateSession,
+)
 from vivavoce.wire.records.talk import Entry, Kind, Modality, Status, entry_id
 
 IDLE = "idle"
 """The key of the question whether anybody is there."""
+
+
+class GivingUp(NamedTuple):
+    """A provider that does not carry the session any further: by which fault, what is done if
+    nobody takes over, and whether the user is `owed` an answer."""
+
+    code: str
+    otherwise: Callable[[], None]
+    owed: bool = False
 
 
 class Draft:
@@ -29,7 +51,7 @@ class Draft:
         self.now = now
         self.effects: list[Effect] = []
         self.ending: tuple[str, Status] | None = None
-        self.failing: tuple[str, str] | None = None
+        self.failing: GivingUp | None = None
 
     @property
     def now_ms(self) -> float:
@@ -43,7 +65,7 @@ class Draft:
             Tell(event(session_id=self.state.identity.session_id, timestamp=self.now, **fields))
         )
 
-    def send(self, command: ClientEvent, *, urgent: bool = False) -> None:
+    def send(self, command: ClientEvent | ListItems, *, urgent: bool = False) -> None:
         """Nothing is sent while the sideband is down: what matters is sent again when it is up."""
         if self.state.sideband.up:
             self.do(Send(command, urgent=urgent))
@@ -65,15 +87,24 @@ class Draft:
         """Would the user be left without an answer, if it ended now?"""
         talk = self.state.talk
         typed = any(not one.over for one in talk.typed.values())
-        sounding = talk.speech.sounding is not None or bool(talk.speech.unfinished())
+        sounding = talk.speech.sounding is not None or bool(talk.speech.unsettled())
         return talk.responses.busy or sounding or typed
 
-    def add_item(self, item: Mapping[str, Any]) -> None:
-        """Put an item of ours into the conversation, and go on until it is there."""
-        command = CreateItem(item, self.state.next_id())
+    def add_item(self, item: Mapping[str, Any], *, previous: str | None = None) -> None:
+        """Put an item of ours into the conversation, and go on until it is there: at its end, or
+        behind another."""
+        command = CreateItem(item, self.state.next_id(), previous)
+        self.state.talk.held.joined(item)
         sideband = self.state.sideband
         sideband.unconfirmed[command.item_id] = command
         sideband.guard.ours.add(command.item_id)
+        self.send(command)
+
+    def delete_item(self, item_id: str) -> None:
+        """Take an item out, and go on until it is gone."""
+        command = DeleteItem(item_id, self.state.next_id())
+        self.state.sideband.leaving[item_id] = command
+        self.state.talk.held.left(item_id)
         self.send(command)
 
     def record(
@@ -124,6 +155,20 @@ class Draft:
                 estimated_tokens=state.clock.context_tokens,
             )
 
+    def connection(self, webrtc: str, channel: str, reason: str | None = None) -> None:
+        """How the client is connected, told when that changes."""
+        sideband, known = self.state.sideband, (webrtc, channel, reason)
+        if sideband.told != known:
+            sideband.told = known
+            self.tell(
+                ConnectionStatus, webrtc_state=webrtc, data_channel_state=channel, reason=reason
+            )
+
+    def there(self) -> None:
+        """Sound went through: so the client is connected, where the provider does not tell."""
+        if self.state.sideband.peer is None:
+            self.connection("connected", "open")
+
     def active(self) -> None:
         """Somebody is there: the idle clock begins anew."""
         self.state.clock.last_activity = self.now
@@ -153,10 +198,10 @@ class Draft:
         """The session is over, once this event has been dealt with."""
         self.ending = (reason, status)
 
-    def give_up(self, code: str, message: str) -> None:
-        """This provider does not carry the session any further: another one takes over, or it is
-        over."""
-        self.failing = (code, message)
+    def give_up(self, code: str, otherwise: Callable[[], None], *, owed: bool = False) -> None:
+        """This provider does not carry the session any further: another one takes over, once this
+        event has been dealt with; `otherwise` is for the case that there is none."""
+        self.failing = GivingUp(code, otherwise, owed)
 
     def trace(self) -> None:
         """Tell the turns that are over, and when to look at the others."""

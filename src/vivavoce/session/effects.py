@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from vivavoce.errors import Level, Recovery
 from vivavoce.wire.events import VoiceEvent
-from vivavoce.wire.realtime.client import ClientEvent
+from vivavoce.wire.realtime.client import ClientEvent, ListItems
 from vivavoce.wire.realtime.facts import Usage
 from vivavoce.wire.records.talk import Entry, Status
 from vivavoce.wire.records.work import Reach
@@ -20,7 +21,7 @@ class Send(Value):
     """A frame for the provider. While the sideband is down it is lost, and the machine
     sends again what matters once it is up."""
 
-    command: ClientEvent
+    command: ClientEvent | ListItems
     urgent: bool = False
     call_id: str = ""
     """Another call than the one that is on."""
@@ -44,6 +45,14 @@ class Account(Value):
 
     usage: Usage
     of: str = ""
+
+
+class Failed(Value):
+    """Something went wrong: for the log and the figures. `NEXT_PROVIDER` is for whoever has one."""
+
+    code: str
+    recovery: Recovery
+    level: Level
 
 
 class RunTool(Value):
@@ -127,6 +136,7 @@ Effect = (
     | Record
     | Tell
     | Account
+    | Failed
     | RunTool
     | CancelCalls
     | Resolve

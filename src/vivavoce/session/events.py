@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from vivavoce.language.en.gist import Gist
+from vivavoce.session.policy import Window
 from vivavoce.wire.hints import Briefing
 from vivavoce.wire.realtime.facts import ProviderEvent
 from vivavoce.wire.records.talk import Entry, Status
@@ -27,7 +29,11 @@ class CallPlaced(Value):
     instructions: str | None = None
     history: tuple[Mapping[str, Any], ...] = ()
     history_tokens: int = 0
+    gist: Gist = Gist()
+    """Of what was said before the history."""
     greeting: str | None = None
+    say: str | None = None
+    """These very words, in place of a greeting."""
     reason: str = "start"
     briefing: Briefing | None = None
     """What is known of the user now."""
@@ -38,6 +44,8 @@ class CallPlaced(Value):
     model: str = ""
     because: str = ""
     """Why it is not the provider that was asked first: a code of its fault."""
+    window: Window | None = None
+    """How much its model reads, where that is another than before."""
 
 
 class Beside(Value):
@@ -73,9 +81,17 @@ class CallSurvived(Record):
     known_calls: tuple[str, ...] = ()
     seeded: tuple[str, ...] = ()
     """Items of ours from the beginning of the call."""
+    items: tuple[Mapping[str, Any], ...] = ()
+    """What the call has, as far as it can be known: its history, and what was said since."""
+    gist: Gist = Gist()
+    """Of what was said before."""
     age: float = 0.0
     """Seconds since the call was placed."""
     provider: str = ""
+    sounding: tuple[Entry, ...] = ()
+    """Answers that were being heard: what is stored of them was heard by then."""
+    over: bool = False
+    """The call went down with us."""
 
 
 class Flush(Value):
@@ -138,6 +154,21 @@ class News(Value):
     """These very words are said at once, even while a tool runs."""
 
 
+class NewsOver(Value):
+    """Nobody wants to hear it any more; what is being said of it goes on."""
+
+    key: str
+
+
+class Update(Value):
+    """Something that the model should know, and nobody need say (seed 000 §5.3): `urgent` at
+    once, anything else at the next pause, where the latest of a `key` counts."""
+
+    key: str
+    words: str
+    urgent: bool = False
+
+
 class ApprovalAsked(Value):
     """`question` is said as it is, and the user's next yes or no answers it."""
 
@@ -183,7 +214,7 @@ class Inform(Value):
 
 
 class End(Value):
-    """`reason`: completed, timeout, error, user_ended, budget."""
+    """`reason`: see `wire.events.SessionEnded`."""
 
     reason: str = "user_ended"
     status: Status = Status.COMPLETED
@@ -205,6 +236,8 @@ OwnEvent = (
     | TaskStarted
     | TaskFinished
     | News
+    | NewsOver
+    | Update
     | ApprovalAsked
     | ApprovalSettled
     | TimerFired

@@ -12,13 +12,16 @@ reply. So a tool's follow-up belongs to it.
 
 from __future__ import annotations
 
-from vivavoce.session import calling, news, saying
+from dataclasses import replace
+
+from vivavoce.session import calling, faults, news, saying
 from vivavoce.session.context import item_of
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import Account, Answered, Record, StartTimer
 from vivavoce.session.events import TypedText
 from vivavoce.session.state import Phase, Signal
-from vivavoce.session.talk import Question, UserItem
+from vivavoce.session.talk import Question, Talk, UserItem
+from vivavoce.wire.clean import clean_text
 from vivavoce.wire.events import (
     SpeechStarted,
     SpeechStopped,
@@ -42,6 +45,8 @@ def speech_started(event: rt.UserSpeechStarted, draft: Draft) -> None:
     draft.state.talk.speech_began_ms = event.audio_start_ms
     draft.state.talk.began_ms[event.item_id] = draft.now_ms
     draft.state.talk.turns.speech_started(draft.now)
+    draft.state.clock.user_heard = draft.now
+    draft.there()
     draft.tell(SpeechStarted, item_id=event.item_id)
     draft.active()
     draft.signal(Signal.SPEECH_STARTED)
@@ -80,6 +85,7 @@ def _user_item(item_id: str, previous: str | None, draft: Draft) -> UserItem:
     if item_id not in state.talk.heard:
         ordinal = state.talk.order.place(item_id, previous, draft.now_ms)
         state.talk.heard[item_id] = UserItem(item_id, ordinal, previous)
+        state.talk.held.expect(item_id, "user")
     return state.talk.heard[item_id]
 
 
@@ -133,6 +139,52 @@ def retrieved(event: rt.ItemRetrieved, draft: Draft) -> None:
         revert(item, draft)
 
 
+def first_unsure(talk: Talk) -> str | None:
+    """The first item of which not everything is known, else the last that is."""
+    places = [(item.ordinal, item.item_id) for item in talk.heard.values() if not item.settled]
+    places += [(item.ordinal, item.item_id) for item in talk.speech.unsettled()]
+    return min(places)[1] if places else talk.order.last
+
+
+def listed(event: rt.Listed, draft: Draft) -> None:
+    """All that joined the conversation while the sideband was away, each item once."""
+    state = draft.state
+    answered = {one.item.call_id for one in event.items if one.item.type == "function_call_output"}
+    for one in event.items:
+        item, guard = one.item, state.sideband.guard
+        if item.id in guard.banished:
+            continue
+        if item.status == "in_progress":
+            guard.ours.add(item.id)  # still being made: its own events follow
+        elif item.role == "user" and item.audio:
+            _listed_speech(one, draft)
+        elif item.role == "assistant" and item.type == "message":
+            # What the history began with was said long ago.
+            if item.id not in guard.ours or state.talk.speech.get(item.id) is not None:
+                saying.listed(one, draft)
+        elif item.type == "function_call" and item.call_id:
+            if item.call_id not in answered and not _seeded(item.id, draft):
+                guard.ours.add(item.id)
+                name, arguments = item.name or "", item.arguments or "{}"
+                asked = rt.CallRequested(one.response_id, item.id, item.call_id, name, arguments)
+                calling.requested(asked, draft)
+        elif item.id not in guard.ours:
+            item_added(rt.ItemAdded(item, one.previous_item_id), draft)
+
+
+def _seeded(item_id: str, draft: Draft) -> bool:
+    return item_id in draft.state.sideband.guard.ours and item_id not in draft.state.work.names
+
+
+def _listed_speech(one: rt.ListedItem, draft: Draft) -> None:
+    known = one.item.id in draft.state.talk.heard
+    heard = _user_item(one.item.id, one.previous_item_id, draft)
+    if one.item.text and not heard.settled:
+        heard.settled = True
+        draft.state.talk.turns.transcript(one.item.id, draft.now)
+        _said(heard, one.item.text.strip(), draft, backfill=not known)
+
+
 def _typed_by_peer(item: rt.Item, previous: str | None, draft: Draft) -> None:
     heard = _user_item(item.id, previous, draft)
     if not heard.settled:
@@ -178,13 +230,15 @@ def transcript_failed(event: rt.UserTranscriptFailed, draft: Draft) -> None:
     draft.state.talk.began_ms.pop(event.item_id, None)
     draft.state.talk.turns.transcript(event.item_id, draft.now)
     _said(item, "", draft, transcription_failed=True)
-    draft.complain("transcription_failed", "What was just said could not be transcribed.")
+    faults.met("transcription_failed", "What was just said could not be transcribed.", draft)
 
 
 def deleted(event: rt.ItemDeleted, draft: Draft) -> None:
     """Speech that went again before its words came is part of what is said next: the provider
     has taken a turn back. Whatever was recorded stays so."""
     talk = draft.state.talk
+    talk.held.left(event.item_id)
+    draft.state.sideband.leaving.pop(event.item_id, None)
     item = talk.heard.get(event.item_id)
     if item is not None and not item.settled:
         del talk.heard[event.item_id]
@@ -196,6 +250,8 @@ def _said(
     item: UserItem, text: str, draft: Draft, *, modality: Modality = "voice", **extra: bool
 ) -> None:
     """`extra`: `backfill`, or data of the entry."""
+    draft.state.talk.held.words(item.item_id, "user", text)
+    item.words = any(letter.isalnum() for letter in text)
     key = draft.record(
         Kind.USER, item.item_id, text, ordinal=item.ordinal, modality=modality, **extra
     )
@@ -266,6 +322,7 @@ def typed(event: TypedText, draft: Draft) -> None:
     for old in [name for name, one in state.talk.typed.items() if one.over][:-_MOST_ANSWERED]:
         del state.talk.typed[old]
     state.talk.turns.typed(event.item_id, draft.now)
+    state.clock.user_heard = draft.now
     draft.add_item(message_item(event.item_id, "user", event.text))
     state.talk.responses.wish(event.item_id)
     state.talk.quiet_turn = True
@@ -303,12 +360,14 @@ def settle_typed(draft: Draft) -> None:
     if not waiting:
         return
     for entry in _recorded(draft):
-        if entry.kind is Kind.ASSISTANT and entry.text:
+        if entry.data.get("playing"):  # who reads the answer need not wait until it was heard
+            entry = replace(entry, text=clean_text(str(entry.data.get("generated") or "")))
+        if entry.kind is Kind.ASSISTANT and entry.text and not entry.data.get("aside"):
             for question in waiting.values():
                 if entry.ordinal > question.message.ordinal:
                     question.reply = entry
     responses = state.talk.responses
-    under_way = responses.busy or responses.wished or responses.saying or state.work.open_calls
+    under_way = responses.owing or state.work.open_calls
     if under_way or state.phase in _AWAY:
         return
     for item_id, question in waiting.items():

@@ -10,7 +10,17 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from vivavoce.session import calling, hearing, moving, news, saying, sideband, timing
+from vivavoce.session import (
+    calling,
+    faults,
+    hearing,
+    moving,
+    news,
+    saying,
+    sideband,
+    timing,
+    trimming,
+)
 from vivavoce.session import events as own
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import Effect
@@ -24,6 +34,7 @@ P, S = Phase, Signal
 _ALWAYS = {
     S.CALL_PLACED: P.INITIALIZING,
     S.SIDEBAND_LOST: P.RECONNECTING,
+    S.CLIENT_LOST: P.RECONNECTING,
     S.ENDED: P.TERMINATED,
 }
 # Where the user or the model may begin something.
@@ -95,12 +106,14 @@ class Machine:
             return []
         draft = Draft(self.state, now)
         self._route(event, draft)
-        if draft.failing is not None and not moving.failed(draft, draft.failing[0]):
-            sideband.given_up(*draft.failing, draft)
+        if (failing := draft.failing) is not None and not moving.failed(failing, draft):
+            failing.otherwise()
         if draft.ending is not None:
             sideband.end(draft, *draft.ending)
         calling.settle(draft)
         hearing.settle_typed(draft)
+        news.pause(draft)
+        trimming.make_room(draft)
         moving.note(draft)
         moving.consider(draft)
         draft.trace()
@@ -140,11 +153,13 @@ class Machine:
                 sideband.inform(event, draft)
             case rt.Fault():
                 sideband.fault(event, draft)
+            case rt.Peer():
+                sideband.peer(event, draft)
             case rt.RateLimits():
                 sideband.rate_limits(event, draft)
             case own.BadFrame():
                 words = "The provider sent something that is not the Realtime protocol."
-                draft.complain("openai_error", words)
+                faults.met("not_the_protocol", words, draft, shown="openai_error")
             case own.Flush():
                 saying.keep(draft)
             case own.End():
@@ -165,6 +180,8 @@ class Machine:
                 hearing.committed(event, draft)
             case rt.ItemAdded():
                 hearing.item_added(event, draft)
+            case rt.Listed():
+                hearing.listed(event, draft)
             case rt.ItemRetrieved():
                 hearing.retrieved(event, draft)
             case rt.UserTranscript():
@@ -187,6 +204,8 @@ class Machine:
                 saying.playback_started(event, draft)
             case rt.PlaybackStopped():
                 saying.playback_stopped(event, draft)
+            case rt.Heard():
+                saying.heard(event, draft)
             case rt.ItemTruncated():
                 saying.truncated(event, draft)
             case rt.ResponseDone():
@@ -202,6 +221,10 @@ class Machine:
                 draft.state.work.tasks.discard(event.task_id)
             case own.News():
                 news.arrived(event, draft)
+            case own.NewsOver():
+                news.over(event, draft)
+            case own.Update():
+                news.updated(event, draft)
             case own.ApprovalAsked():
                 news.approval_asked(event, draft)
             case own.ApprovalSettled():

@@ -11,14 +11,14 @@ of the list, and that one says in a sentence why it speaks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from vivavoce.language.en import providers as words
-from vivavoce.session import calling, hearing, news, saying, timing
+from vivavoce.session import calling, faults, hearing, news, saying, sideband, timing
 from vivavoce.session.context import item_of
-from vivavoce.session.draft import Draft
+from vivavoce.session.draft import Draft, GivingUp
 from vivavoce.session.effects import Adopt, Attach, HangUp, Record, StartTimer, StopTimer
 from vivavoce.session.events import (
     AttachFailed,
@@ -30,11 +30,10 @@ from vivavoce.session.events import (
     TimerFired,
 )
 from vivavoce.session.policy import Setup
-from vivavoce.session.state import OUT_OF_QUOTA, WANTED, Move, Phase, Sideband, Signal
+from vivavoce.session.state import NO_SIDEBAND, WANTED, Move, Phase, Sideband, Signal
 from vivavoce.wire.events import (
     CallMoved,
     CallWanted,
-    ConnectionStatus,
     ContextUpdated,
     ProviderChanged,
 )
@@ -44,13 +43,12 @@ from vivavoce.wire.realtime.client import (
     ClearInput,
     ClientEvent,
     CreateItem,
-    DeleteItem,
     UpdateSession,
     call_item,
     message_item,
     output_item,
 )
-from vivavoce.wire.realtime.facts import CallRequested, Configured, Fault, ItemAdded
+from vivavoce.wire.realtime.facts import CallRequested, Configured, Fault, ItemAdded, Peer
 from vivavoce.wire.records.talk import Entry, Kind, Status
 
 MOVE = "move"
@@ -161,6 +159,10 @@ def heard(event: SessionEvent, draft: Draft) -> None:
             beside.guard.foreign_configuration(event.session)
         case ItemAdded():
             beside.unconfirmed.pop(event.item.id, None)
+        case Peer():
+            beside.peer = event
+            if event.state in ("lost", "failed"):
+                _drop(draft)
         case Fault():
             _complained(event, move, beside, draft)
         case AttachFailed():
@@ -195,7 +197,7 @@ def _complained(event: Fault, move: Move, beside: Sideband, draft: Draft) -> Non
         if command.event_id == event.event_id:
             del beside.unconfirmed[item_id]
             return
-    if not move.configured or event.code == OUT_OF_QUOTA:
+    if not move.configured or faults.hopeless(event.code):
         wanted_one = move.provider
         _drop(draft)
         if wanted_one:
@@ -288,7 +290,7 @@ def _until_pause(draft: Draft) -> float | None:
     talk, responses = state.talk, state.talk.responses
     if state.phase in (Phase.LISTENING, Phase.RECONNECTING, Phase.INITIALIZING):
         return None
-    if responses.busy or talk.speech.sounding is not None or talk.speech.unfinished():
+    if responses.busy or talk.speech.sounding is not None or talk.speech.unsettled():
         return None
     if (responses.wished and not state.work.open_calls) or responses.saying:
         return None
@@ -325,13 +327,16 @@ def _adopt(draft: Draft, *, cut: bool = False) -> None:
         draft.cut_turns()
     state.setup = _setup(beside.placed, draft)
     beside.announced, beside.up_since, beside.confirmed = True, draft.now, state.setup
-    beside.unconfirmed, state.sideband, state.move = {}, beside, None
+    beside.unconfirmed, beside.told = {}, state.sideband.told
+    later = _since(move, draft)
+    state.sideband, state.move = beside, None
     since = move.placed_at or draft.now
     state.talk = state.talk.another_line()
+    _knows(beside.placed, draft)
     draft.do(Adopt(beside.call_id or "", tuple(sorted(beside.guard.ours)), since))
     draft.send(ClearInput(state.next_id()))
     draft.order()
-    _catch_up(move, draft)
+    _catch_up(later, draft)
     news.another_line(draft)
     if old:
         draft.do(HangUp(old))
@@ -349,6 +354,8 @@ def _adopt(draft: Draft, *, cut: bool = False) -> None:
     timing.cap(draft, (draft.now - since).total_seconds())
     draft.do(StopTimer(MOVE))
     draft.do(StopTimer(DUE))
+    if beside.peer is not None:
+        sideband.peer(beside.peer, draft)
     if cut and state.phase is not Phase.EXECUTING_TOOL:
         draft.signal(Signal.CALL_PLACED)
         draft.signal(Signal.CONFIGURED)
@@ -377,10 +384,20 @@ def _begin(draft: Draft) -> None:
     arrived(event, draft)
 
 
-def _catch_up(move: Move, draft: Draft) -> None:
-    for told in _since(move, draft):
+def _knows(placed: CallPlaced, draft: Draft) -> None:
+    """What the new call was told before it began."""
+    talk, before = draft.state.talk, "root"
+    talk.held.gist = placed.gist
+    for item in placed.history:
+        talk.held.joined(item)
+        talk.order.place(str(item["id"]), before, draft.now_ms)
+        before = str(item["id"])
+
+
+def _catch_up(later: Iterable[Mapping[str, Any] | str], draft: Draft) -> None:
+    for told in later:
         if isinstance(told, str):
-            draft.send(DeleteItem(told, draft.state.next_id()))
+            draft.delete_item(told)
         else:
             draft.add_item(told)
 
@@ -402,7 +419,7 @@ def _since(move: Move, draft: Draft) -> list[Mapping[str, Any] | str]:
 
 
 def _said(entry: Entry, past: Mapping[str, Mapping[str, Any]]) -> list[Mapping[str, Any] | str]:
-    if entry.kind not in (Kind.USER, Kind.ASSISTANT, Kind.SYSTEM):
+    if entry.kind not in (Kind.USER, Kind.ASSISTANT, Kind.SYSTEM) or entry.data.get("aside"):
         return []
     item_id = item_of(entry)
     if not entry.text.strip():  # nothing of it was heard after all
@@ -460,6 +477,8 @@ def arrived(event: CallPlaced, draft: Draft) -> None:
         said = words.handed_back if back else words.taken_over
         state.talk.responses.say(said(name, before, provider.because))
     provider.name = name or before
+    if event.window is not None:
+        state.policy = replace(state.policy, window=event.window)
     if owed:
         state.talk.responses.wish(instructions=GO_ON)
 
@@ -483,10 +502,9 @@ def tell_provider(draft: Draft) -> None:
     provider.told, provider.because = provider.name, ""
 
 
-def failed(draft: Draft, code: str) -> bool:
+def failed(failing: GivingUp, draft: Draft) -> bool:
     """This provider does not carry the session any further. Is there another one?"""
-    state, provider = draft.state, draft.state.provider
-    hard = code == OUT_OF_QUOTA
+    state, provider, code = draft.state, draft.state.provider, failing.code
     others = [
         name
         for name in state.policy.providers
@@ -494,9 +512,10 @@ def failed(draft: Draft, code: str) -> bool:
     ]
     if state.policy.one_connection or not others:
         return False
-    if hard:
+    if code != NO_SIDEBAND:  # then it may be well, and only the way to it broken
         provider.failed.add(provider.name)
-    provider.because, provider.owed = code, provider.owed or draft.owed
+    provider.because = code
+    provider.owed = provider.owed or failing.owed or draft.owed
     _flush(draft)
     draft.cut_turns()
     _drop(draft)
@@ -504,9 +523,9 @@ def failed(draft: Draft, code: str) -> bool:
     state.move = None
     if old:
         draft.do(HangUp(old))
+        draft.connection("closed", "closed")
     state.new_call("")
     draft.signal(Signal.SIDEBAND_LOST)
-    draft.tell(ConnectionStatus, webrtc_state="failed", data_channel_state="closed")
     draft.tell(
         CallWanted,
         reason="lost",

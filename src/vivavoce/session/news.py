@@ -10,15 +10,24 @@ put again: a yes is for what was asked last.
 
 from __future__ import annotations
 
+import re
+
 from vivavoce.language.en.answers import consent, reach, stops
+from vivavoce.session import faults
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import CancelCalls, Resolve, StartTimer, Told
-from vivavoce.session.events import ApprovalAsked, ApprovalSettled, News
+from vivavoce.session.events import (
+    ApprovalAsked,
+    ApprovalSettled,
+    News,
+    NewsOver,
+    Update,
+)
 from vivavoce.session.state import Asked, Phase
+from vivavoce.session.talk import INTERIM
 from vivavoce.wire.realtime.client import message_item
 
-INTERIM = "interim"
-"""The timer after which a tool that still runs gets a word."""
+_MOST_UPDATES = 20
 _INTO_IT = 800.0
 """Milliseconds of a request: who says yes earlier cannot have heard what it is about."""
 
@@ -33,10 +42,44 @@ def arrived(event: News, draft: Draft) -> None:
     state.work.untold[event.key] = event
     draft.add_item(message_item(item_id, "system", event.words))
     if event.say:
+        state.work.word_for_word[event.key] = event.say
         state.talk.responses.say(event.say, key=event.key)
     else:
         state.talk.responses.wish(item_id)
     draft.active()
+
+
+def over(event: NewsOver, draft: Draft) -> None:
+    """It is not said word for word any more, unless that has begun."""
+    if draft.state.work.word_for_word.pop(event.key, None) is not None:
+        draft.state.talk.responses.unsay(event.key)
+
+
+def updated(event: Update, draft: Draft) -> None:
+    """No sign of life: nobody is there because of it."""
+    work = draft.state.work
+    work.updates.pop(event.key, None)
+    if event.urgent:
+        _inform(event.words, draft)
+    else:
+        work.updates[event.key] = event.words
+        for oldest in list(work.updates)[:-_MOST_UPDATES]:
+            del work.updates[oldest]
+
+
+def pause(draft: Draft) -> None:
+    """What waited for it is told to the model, all at once."""
+    updates = draft.state.work.updates
+    if updates and draft.state.at_rest and not draft.state.going_over:
+        _inform("\n".join(updates.values()), draft)
+        updates.clear()
+
+
+def _inform(words: str, draft: Draft) -> None:
+    item_id = draft.state.item_id(f"update:{draft.state.next_id()}")
+    if draft.state.going_over:
+        draft.state.work.updates[item_id] = words  # the other call is told in its first pause
+    draft.add_item(message_item(item_id, "system", words))
 
 
 def approval_asked(event: ApprovalAsked, draft: Draft) -> None:
@@ -67,6 +110,8 @@ def response_began(response_id: str, draft: Draft) -> None:
     state = draft.state
     covered = state.talk.responses.covered
     keys = tuple(key for key, item_id in state.work.news.items() if item_id in covered)
+    if state.talk.responses.said_key in state.work.word_for_word:
+        keys = (*keys, state.talk.responses.said_key)
     if keys:
         state.work.telling[response_id] = keys
     if (key := state.talk.responses.said_key) in state.work.approvals:
@@ -99,11 +144,31 @@ def sounded(response_id: str, draft: Draft) -> None:
         _told(key, draft)
 
 
-def response_over(response_id: str, status: str, draft: Draft) -> None:
-    """News whose response came to nothing is told again; a written answer has told it.
+def said_already(words: str, draft: Draft) -> None:
+    """What is to be said word for word was said by a response that we do not know as ours: we
+    asked for it in an earlier life. It is not said again."""
+    state = draft.state
+    for key, wanted in list(state.work.word_for_word.items()):
+        on_its_way = any(key in keys for keys in state.work.telling.values())
+        if not on_its_way and key in state.work.news and _alike(words, wanted):
+            state.talk.responses.unsay(key)
+            _told(key, draft)
 
-    One that fails is tried once more: a provider that always fails must not be asked for ever.
-    """
+
+def _told(key: str, draft: Draft) -> None:
+    draft.state.work.word_for_word.pop(key, None)
+    draft.state.work.untold.pop(key, None)
+    draft.do(Told(key))
+
+
+def _alike(words: str, wanted: str) -> bool:
+    said, meant = (re.sub(r"\W+", " ", one).strip().casefold() for one in (words, wanted))
+    return bool(meant) and said == meant
+
+
+def response_over(response_id: str, status: str, draft: Draft) -> None:
+    """News whose response came to nothing is told again; a written answer has told it. One that
+    fails is asked again with what else it was to answer (`faults`)."""
     state = draft.state
     if status == "completed":
         _heard(response_id, 0.0, draft)
@@ -116,15 +181,11 @@ def response_over(response_id: str, status: str, draft: Draft) -> None:
     for key in state.work.telling.pop(response_id, ()):
         if status == "completed":
             _told(key, draft)
-        elif status == "cancelled" or key not in state.work.retold:
-            if status != "cancelled":
-                state.work.retold.add(key)
-            state.talk.responses.wish(state.work.news[key])
-
-
-def _told(key: str, draft: Draft) -> None:
-    draft.state.work.untold.pop(key, None)
-    draft.do(Told(key))
+        elif status != "failed":
+            if key in state.work.word_for_word:
+                state.talk.responses.say(state.work.word_for_word[key], key=key)
+            else:
+                state.talk.responses.wish(state.work.news[key])
 
 
 def another_line(draft: Draft) -> None:
@@ -187,6 +248,8 @@ def tool_began(name: str, draft: Draft) -> None:
     state.work.slow_tool = name
     if state.policy.interim_after is not None:
         draft.do(StartTimer(INTERIM, state.policy.interim_after))
+    if state.policy.overdue_after is not None and name not in state.policy.unhurried:
+        draft.do(StartTimer(faults.OVERDUE, state.policy.overdue_after))
 
 
 def interim(draft: Draft) -> None:
@@ -198,4 +261,4 @@ def interim(draft: Draft) -> None:
             return
         words = state.policy.interim.get(state.work.slow_tool, state.policy.interim_words)
         state.talk.quiet_turn = False
-        state.talk.responses.say(words)
+        state.talk.responses.say(words, key=INTERIM)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from datetime import timedelta
 from typing import Any, Literal
@@ -18,6 +18,18 @@ class Identity(Record):
     session_id: str
     conversation_id: str
     user_id: str
+
+
+class Window(Record):
+    """How much the session's model reads, in tokens."""
+
+    tokens: int
+    fixed: int = 0
+    """Of it, what instructions and tools take."""
+    again: int | None = None
+    """Of the talk, what the model can read anew before somebody waits for it; None: all of it."""
+    turns: int = 10
+    """So many of the last are kept word for word, as long as they fit at all."""
 
 
 class Policy(Record):
@@ -47,9 +59,20 @@ class Policy(Record):
     interim_words: str = "One moment, I'm on it."
     interim: Mapping[str, str] = field(default_factory=dict)
     """By tool: "Let me look…"."""
+    fault_words: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The agent's own, by the code of a row in `errors.SPOKEN`: first while it is tried again,
+    last when it is not."""
+    overdue_after: float | None = 45.0
+    """A tool that runs longer is owned up to."""
+    abandon_after: float = 900.0
+    """From then on it is not waited for: whatever limits a tool has of its own have failed."""
+    unhurried: frozenset[str] = frozenset()
+    """Tools that wait for somebody, and are never late."""
     one_connection: bool = False
     """The connection is the session (text without a call): once it is lost there is nothing to
     go back to."""
+    window: Window | None = None
+    """None: nobody knows, and nothing is taken out of a call."""
     budget_words: str = (
         "I'm sorry, what you may use in a day is used up, so I have to stop here. "
         "Everything we said is kept."

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from vivavoce.session import calling, news
+from vivavoce.session import calling, faults, news
 from vivavoce.session.draft import Draft
-from vivavoce.session.effects import Account, StopTimer
+from vivavoce.session.effects import Account, StartTimer, StopTimer
 from vivavoce.session.speech import Utterance
-from vivavoce.session.state import OUT_OF_QUOTA, Signal
+from vivavoce.session.state import Signal
+from vivavoce.wire.clean import clean_line
 from vivavoce.wire.events import (
     AssistantDone,
     AssistantSpeaking,
@@ -16,7 +17,11 @@ from vivavoce.wire.events import (
     TranscriptionDelta,
 )
 from vivavoce.wire.realtime import facts as rt
-from vivavoce.wire.records.talk import Kind
+from vivavoce.wire.records.talk import Entry, Kind
+
+HEARD = "heard"
+"""The timer by which it is stored how far an answer was heard."""
+_KEPT_EVERY = 0.5
 
 
 def response_created(event: rt.ResponseCreated, draft: Draft) -> None:
@@ -36,6 +41,7 @@ def output_item(event: rt.OutputItemAdded, draft: Draft) -> None:
     if call:
         state.work.names[item.id] = item.name or ""
     elif item.type == "message":
+        state.talk.held.expect(item.id, "assistant")
         _utterance(item.id, event.response_id, draft)
 
 
@@ -66,20 +72,33 @@ def transcript(event: rt.AssistantTranscript, draft: Draft) -> None:
 
 def _complete(item: Utterance, draft: Draft) -> None:
     item.complete = True
+    news.said_already(item.generated, draft)
     _write_down(item, draft)
 
 
-def _write_down(item: Utterance, draft: Draft, *, backfill: bool = False) -> None:
-    """The entry holds what was heard; what was generated beyond it is kept apart."""
-    heard = draft.state.talk.speech.heard(item)
+def _keep(item: Utterance, draft: Draft, *, backfill: bool = False) -> str:
+    """The entry holds what was heard, of an answer that still sounds what was heard so far; what
+    was generated beyond it is kept apart. So nothing else need be known after a crash."""
+    speech = draft.state.talk.speech
     extra: dict[str, object] = {"response_id": item.response_id}
+    if item.response_id in draft.state.talk.responses.asides:
+        extra["aside"] = True
     if item.interrupted:
-        extra |= {
-            "generated": item.generated,
-            "interrupted": True,
-            "audio_end_ms": round(item.cut_ms or 0),
-        }
-    key = draft.record(
+        heard = speech.heard(item)
+        extra |= {"generated": item.generated, "interrupted": True}
+        extra |= {"audio_end_ms": round(item.cut_ms or 0)}
+    elif item.open:
+        heard = speech.heard_by(item, draft.now_ms)
+        ms = item.elapsed(draft.now_ms) if item.reported is None else item.reported[1]
+        extra |= {"generated": item.generated, "playing": True, "audio_end_ms": round(ms)}
+    else:
+        heard = item.generated
+    if item.estimated or (item.open and item.reported is None):
+        extra["estimated"] = True
+    item.kept_at = draft.now
+    whole = item.open and not item.interrupted
+    draft.state.talk.held.words(item.item_id, "assistant", item.generated if whole else heard)
+    return draft.record(
         Kind.ASSISTANT,
         item.item_id,
         heard,
@@ -88,6 +107,11 @@ def _write_down(item: Utterance, draft: Draft, *, backfill: bool = False) -> Non
         backfill=backfill,
         **extra,
     )
+
+
+def _write_down(item: Utterance, draft: Draft, *, backfill: bool = False) -> None:
+    key = _keep(item, draft, backfill=backfill)
+    heard = draft.state.talk.speech.heard(item)
     if item.told == (heard, item.interrupted):
         return  # only the millisecond of the cut is known better now
     item.told = (heard, item.interrupted)
@@ -108,9 +132,51 @@ def retrieved(item: rt.Item, ordinal: float, draft: Draft) -> None:
     """Something said while the sideband was down; how much of it was heard nobody knows."""
     draft.state.sideband.guard.ours.add(item.id)
     utterance = draft.state.talk.speech.begin(item.id, "", ordinal)
-    utterance.generated, utterance.complete = item.text, True
+    utterance.generated, utterance.complete, utterance.estimated = item.text, True, True
+    news.said_already(item.text, draft)
     if item.text:
         _write_down(utterance, draft, backfill=True)
+
+
+def recall(entry: Entry, draft: Draft, *, over: bool) -> None:
+    """An answer that sounded when we went down. If its call is `over`, what is stored is all that
+    was heard; else its sound went on without us."""
+    data, state = entry.data, draft.state
+    item_id = str(data["item_id"])
+    item = state.talk.speech.begin(item_id, str(data.get("response_id") or ""), entry.ordinal)
+    item.generated, item.complete = str(data.get("generated") or ""), True
+    if over:
+        item.reported = (entry.text, float(data.get("audio_end_ms") or 0))
+        item.estimated = bool(data.get("estimated"))
+    item.playing_since, item.written_at = entry.created_at.timestamp() * 1000, entry.created_at
+    item.told = (item.generated, False)
+
+
+def listed(one: rt.ListedItem, draft: Draft) -> None:
+    """An answer that was given, or finished, while the sideband was away."""
+    state, at = draft.state, one.item.id
+    state.sideband.guard.ours.add(at)
+    known = state.talk.speech.get(at) is not None
+    place = state.talk.order.place(at, one.previous_item_id, draft.now_ms)
+    item = state.talk.speech.begin(at, one.response_id, place)
+    before = (item.complete, item.open)
+    if not item.complete:
+        item.generated, item.complete = one.generated or one.item.text, True
+        item.spoken = one.item.audio
+    told = one.heard
+    if told is None:
+        item.estimated = item.spoken
+    else:
+        item.reported = (told.transcript, float(told.audio_end_ms))
+        item.estimated = told.estimated
+        if told.state == "playing":
+            state.talk.speech.start(item, draft.now_ms)
+        elif not item.heard_whole:
+            item.cut_ms = item.reported[1]
+        if told.state != "playing" and item.played_ms is None:
+            item.played_ms = item.reported[1]
+    if item.generated and before != (True, False):
+        _write_down(item, draft, backfill=not known)
 
 
 def audio(event: rt.AudioReceived, draft: Draft) -> None:
@@ -129,7 +195,10 @@ def playback_started(event: rt.PlaybackStarted, draft: Draft) -> None:
 
 def _begin_sound(item: Utterance, draft: Draft) -> None:
     if draft.state.talk.speech.start(item, draft.now_ms):
+        if item.reported is None:
+            draft.do(StartTimer(HEARD, _KEPT_EVERY))
         draft.state.talk.turns.sound(item.item_id, item.response_id, draft.now)
+        draft.there()
         draft.tell(AssistantSpeaking, item_id=item.item_id)
         news.sounded(item.response_id, draft)
         draft.signal(Signal.SOUND_STARTED)
@@ -142,7 +211,7 @@ def playback_stopped(event: rt.PlaybackStopped, draft: Draft) -> None:
     items = speech.of_response(event.response_id) or ([sounding] if sounding else [])
     for item in items:
         if item.playing_since is not None and item.played_ms is None:
-            _end_sound(item, draft, cut=event.cleared)
+            _end_sound(item, draft, cut=event.cleared and not item.heard_whole)
 
 
 def _end_sound(item: Utterance, draft: Draft, *, cut: bool) -> None:
@@ -155,9 +224,48 @@ def _end_sound(item: Utterance, draft: Draft, *, cut: bool) -> None:
         duration_ms=round(duration),
         interrupted=item.interrupted or None,
     )
-    if item.complete and item.cut_ms != known:
+    if item.reported is None:
+        item.estimated = item.interrupted
+    elif item.interrupted and known is None:
+        item.cut_ms = item.reported[1]
+    if item.complete:
         _write_down(item, draft)
     draft.spoke()
+
+
+def heard(event: rt.Heard, draft: Draft) -> None:
+    """The provider says how far an answer was heard: that is what is stored."""
+    item = draft.state.talk.speech.get(event.item_id)
+    if item is None or (item.interrupted and event.state == "playing"):
+        return
+    item.reported = (event.transcript, float(event.audio_end_ms))
+    item.estimated = event.estimated
+    short = event.state != "playing" and not item.heard_whole
+    # The end of the sound itself follows; what never began has none.
+    if event.state == "cut" or short:
+        item.cut_ms = item.reported[1] if short else None
+        item.missed = short and draft.state.sideband.gone
+        if item.playing_since is None:
+            item.played_ms = item.reported[1]
+        if item.complete:
+            _write_down(item, draft)
+    elif item.open and event.transcript and _stale(item, draft):
+        _keep(item, draft)
+
+
+def _stale(item: Utterance, draft: Draft) -> bool:
+    return item.kept_at is None or (draft.now - item.kept_at).total_seconds() >= _KEPT_EVERY
+
+
+def keep_heard(draft: Draft) -> None:
+    """While something sounds: how far it was heard is stored as it goes on, for what may come."""
+    speech = draft.state.talk.speech
+    item = speech.get(speech.sounding) if speech.sounding else None
+    if item is None:
+        return
+    if item.generated and item.open and item.reported is None:
+        _keep(item, draft)
+    draft.do(StartTimer(HEARD, _KEPT_EVERY))
 
 
 def truncated(event: rt.ItemTruncated, draft: Draft) -> None:
@@ -166,6 +274,7 @@ def truncated(event: rt.ItemTruncated, draft: Draft) -> None:
     if item is None or item.cut_ms == event.audio_end_ms:
         return
     item.cut_ms = float(max(0, event.audio_end_ms))
+    item.estimated = item.reported is None  # the milliseconds are told, the words are not
     draft.state.talk.turns.cut(item.response_id, draft.now)
     if item.playing_since is not None and item.played_ms is None:
         _end_sound(item, draft, cut=True)
@@ -180,7 +289,8 @@ def response_done(event: rt.ResponseDone, draft: Draft) -> None:
         _backfill(event, item, draft)
     for utterance in state.talk.speech.of_response(event.response_id):
         unheard = utterance.spoken and utterance.cut_ms is None and utterance.played_ms is None
-        if event.status == "cancelled" and unheard:
+        if event.status == "cancelled" and unheard and utterance.reported is None:
+            utterance.estimated = True
             utterance.cut_ms = utterance.elapsed(draft.now_ms)
             if utterance.complete:  # written down as if it had been heard
                 _write_down(utterance, draft)
@@ -197,15 +307,30 @@ def response_done(event: rt.ResponseDone, draft: Draft) -> None:
     state.talk.turns.done(event.response_id, event.status)
     news.response_over(event.response_id, event.status, draft)
     if event.usage != rt.Usage():
+        state.talk.held.used(event.usage)
         state.clock.context_tokens = event.usage.input + event.usage.output
         draft.do(Account(event.usage))
-    if event.status == "failed" and event.error == OUT_OF_QUOTA:
-        state.provider.owed = True
-        draft.give_up(OUT_OF_QUOTA, "The answer could not be generated.")
-    elif event.status == "failed":
-        draft.complain(event.error or "response_failed", "The answer could not be generated.")
     if ours:
+        _settle(event, draft)
         draft.spoke()
+    elif event.status == "failed":
+        code = clean_line(event.error or "response_failed", 64)
+        faults.met(code, "The answer could not be generated.", draft)
+
+
+def _settle(event: rt.ResponseDone, draft: Draft) -> None:
+    """Was it an answer, or the lack of one?"""
+    talk = draft.state.talk
+    said = [one for one in talk.speech.of_response(event.response_id) if one.generated]
+    begun = any(not one.spoken or one.playing_since is not None for one in said)
+    wish = talk.responses.answering
+    if event.status == "failed":
+        code = clean_line(event.error or "response_failed", 64)
+        faults.answer_failed(code, wish, draft, begun=begun)
+    elif event.status == "incomplete" and event.reason == "content_filter" and not said:
+        faults.answer_failed("content_filter", wish, draft)
+    else:
+        faults.answered(draft)
 
 
 def _backfill(event: rt.ResponseDone, item: rt.Item, draft: Draft) -> None:
@@ -224,20 +349,15 @@ def _backfill(event: rt.ResponseDone, item: rt.Item, draft: Draft) -> None:
 
 def keep(draft: Draft) -> None:
     """What is being said, as far as it was heard by now; it may go on."""
-    speech = draft.state.talk.speech
-    for item in speech.unfinished():
-        draft.record(
-            Kind.ASSISTANT,
-            item.item_id,
-            speech.heard_by(item, draft.now_ms),
-            ordinal=item.ordinal,
-            response_id=item.response_id,
-        )
+    for item in draft.state.talk.speech.unsettled():
+        _keep(item, draft)
 
 
 def flush(draft: Draft) -> None:
-    """At the end of a call: what was being said is kept, as far as it got."""
-    for item in draft.state.talk.speech.unfinished():
+    """At the end of a call: what was being said is kept, as far as it was heard."""
+    speech = draft.state.talk.speech
+    for item in speech.unsettled():
         if item.spoken:
-            item.cut_ms = item.elapsed(draft.now_ms)
+            speech.cut(item, draft.now_ms)
+            item.missed = item.interrupted
         _complete(item, draft)

@@ -7,11 +7,15 @@ of a call is ours, and nobody else's.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
-from vivavoce.session import calling, hearing, news, saying, timing
+from vivavoce.errors import Recovery, is_known, row_of
+from vivavoce.language.en.telling import cut_off, summed_up
+from vivavoce.session import calling, faults, hearing, news, saying, timing
 from vivavoce.session.draft import Draft
-from vivavoce.session.effects import Attach, Close, HangUp
+from vivavoce.session.effects import Attach, Close, Failed, HangUp, StopTimer
 from vivavoce.session.events import (
     CallPlaced,
     CallSurvived,
@@ -21,10 +25,11 @@ from vivavoce.session.events import (
     ToolFinished,
 )
 from vivavoce.session.policy import Setup
-from vivavoce.session.state import OUT_OF_QUOTA, Phase, Signal
+from vivavoce.session.state import NO_SIDEBAND, Phase, Signal
+from vivavoce.session.talk import Wish
+from vivavoce.session.window import Held
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.events import (
-    ConnectionStatus,
     ContextUpdated,
     RateLimitWarning,
     SessionEnded,
@@ -33,12 +38,18 @@ from vivavoce.wire.events import (
 )
 from vivavoce.wire.hints import Briefing, briefed
 from vivavoce.wire.realtime.client import (
+    ListItems,
     message_item,
     output_item,
 )
-from vivavoce.wire.realtime.facts import Configured, Fault, RateLimits
+from vivavoce.wire.realtime.facts import Configured, Fault, Peer, RateLimits
 from vivavoce.wire.records.talk import Status
 
+USER_ENDED = "user_ended"
+MOST_SAID = 400
+"""Characters of what was missed that are said again; more is summed up."""
+_MOST_SHOWN = 4_000
+_SHOWN = {"lost": "disconnected"}  # as a browser calls it
 ALREADY_ACTIVE = "conversation_already_has_active_response"
 _TRIES_OF_SEVERAL = 2
 _RATE_WARNING = 0.1  # of the limit is left
@@ -61,6 +72,8 @@ def call_placed(event: CallPlaced, draft: Draft) -> None:
     state = draft.state
     for call_id in state.calls:
         draft.do(HangUp(call_id))
+    if state.sideband.call_id and not event.beside:  # one that was planned is nothing to speak of
+        event = _catching_up(event, draft)
     state.new_call(event.call_id)
     if event.instructions is not None:
         # The time of day is part of them, and it has moved on.
@@ -72,8 +85,25 @@ def call_placed(event: CallPlaced, draft: Draft) -> None:
     state.sideband.placed = event
     draft.active()
     draft.signal(Signal.CALL_PLACED)
-    draft.tell(ConnectionStatus, webrtc_state="connecting", data_channel_state="connecting")
+    draft.connection("connecting", "connecting")
     draft.do(Attach(event.call_id))
+
+
+def _catching_up(event: CallPlaced, draft: Draft) -> CallPlaced:
+    """The user is back: what was said while nobody heard it is said now where it is short, else
+    summed up; so is what came of the tools meanwhile."""
+    talk = draft.state.talk
+    rest, known = talk.speech.missed(), draft.state.sideband.peer
+    if rest and len(rest) <= MOST_SAID:
+        talk.responses.wished = None
+        draft.state.provider.owed = False
+        # Who was never there was not cut off: they hear it for the first time.
+        never = known is not None and known.state in ("connecting", "failed")
+        return replace(event, greeting=None, say=rest if never else cut_off(rest))
+    told = [event.greeting, summed_up(rest[:_MOST_SHOWN]) if rest else None]
+    if talk.responses.wished is not None:
+        told.append(calling.AND_NEWS)
+    return replace(event, greeting=" ".join(words for words in told if words) or None)
 
 
 def call_survived(event: CallSurvived, draft: Draft) -> None:
@@ -102,6 +132,13 @@ def call_survived(event: CallSurvived, draft: Draft) -> None:
     for item_id, words in event.typed:  # just so
         state.sideband.unsure.add(item_id)
         draft.add_item(message_item(item_id, "user", words))
+    state.talk.held.gist = event.gist
+    for item in event.items:
+        state.talk.held.joined(item)
+    for entry in event.sounding:
+        saying.recall(entry, draft, over=event.over)
+    if event.over:  # our own engine's calls go down with us, and with them what they said
+        saying.flush(draft)
     timing.start(draft, event.age)
     draft.signal(Signal.CALL_PLACED)
     draft.signal(Signal.SIDEBAND_LOST)
@@ -116,10 +153,14 @@ def up(draft: Draft) -> None:
     draft.order()
     waiting = tuple(sideband.unconfirmed.values())
     if sideband.fresh:
+        news, state.talk.held = state.talk.held, Held(placed.gist)
         for item in placed.history:
             draft.add_item(item)
+        state.talk.held.follow(news)
     for command in waiting:  # news of today comes after the history
         draft.send(command)
+    for leaving in tuple(sideband.leaving.values()):
+        draft.send(leaving)
     if sideband.fresh:
         sideband.fresh = False
         draft.tell(
@@ -128,13 +169,31 @@ def up(draft: Draft) -> None:
             items=len(placed.history),
             estimated_tokens=placed.history_tokens,
         )
-        if placed.greeting:
+        if placed.say:
+            state.talk.responses.say(placed.say)
+        elif placed.greeting:
             state.talk.responses.wish(instructions=placed.greeting)
         timing.start(draft)
-    elif state.phase is Phase.RECONNECTING:
-        draft.tell(ConnectionStatus, webrtc_state="connected", data_channel_state="open")
+    elif not sideband.gone:
+        if sideband.attempts:
+            faults.notify("info", "The connection is back.", draft)
         draft.signal(Signal.SIDEBAND_BACK)
         state.provider.owed = False
+
+
+def peer(event: Peer, draft: Draft) -> None:
+    """How the client is connected: ICE and DTLS, and not our own sideband."""
+    sideband = draft.state.sideband
+    if sideband.behind and sideband.up:  # only our own engine can be asked
+        sideband.behind = False
+        draft.send(ListItems(hearing.first_unsure(draft.state.talk), draft.state.next_id()))
+    vanished = event.state == "lost" and not sideband.gone
+    sideband.peer = event
+    shown = _SHOWN.get(event.state, event.state)
+    draft.connection(shown, event.data_channel, event.reason)
+    if vanished:
+        draft.cut_turns()
+        draft.signal(Signal.CLIENT_LOST)
 
 
 def lost(event: SidebandLost, draft: Draft) -> None:
@@ -143,9 +202,12 @@ def lost(event: SidebandLost, draft: Draft) -> None:
     state = draft.state
     if not state.sideband.up:
         return
-    state.sideband.up = False
+    state.sideband.up, state.sideband.behind = False, True
     if event.hung_up:
-        draft.end("user_ended", Status.COMPLETED)
+        peer = state.sideband.peer
+        reason = peer.reason if peer is not None and peer.reason else USER_ENDED
+        status = Status.COMPLETED if reason == USER_ENDED else Status.ERROR
+        draft.end(clean_line(reason, 64), status)
         return
     state.provider.owed = draft.owed
     state.talk.responses.sideband_lost()
@@ -158,7 +220,6 @@ def lost(event: SidebandLost, draft: Draft) -> None:
         draft.end("error", Status.ERROR)
         return
     draft.signal(Signal.SIDEBAND_LOST)
-    draft.tell(ConnectionStatus, webrtc_state="disconnected", data_channel_state="closed")
     held = (draft.now - (state.sideband.up_since or draft.now)).total_seconds()
     if held >= state.policy.attach_delay:
         state.sideband.attempts = 0
@@ -171,23 +232,25 @@ def attach_failed(draft: Draft) -> None:
     """Five tries, three seconds apart; fewer where somebody else can take over."""
     state = draft.state
     state.sideband.attempts += 1
+    row = row_of("connection_failed")
+    if state.sideband.attempts == 1:
+        draft.do(Failed("connection_failed", row.recovery, row.level))
+        faults.notify(row.level, row.message, draft)
     tries = state.policy.attach_tries
     if len(state.policy.providers) > 1:
         tries = min(tries, _TRIES_OF_SEVERAL)
     if state.sideband.attempts < tries:
         draft.do(Attach(state.sideband.call_id or "", state.policy.attach_delay))
         return
-    words = "The connection to the provider was lost and did not come back."
-    draft.give_up("openai_error", words)
+    draft.do(Failed("connection_failed", Recovery.NEXT_PROVIDER, "error"))
+    draft.give_up(NO_SIDEBAND, partial(_not_back, draft))
 
 
-def given_up(code: str, message: str, draft: Draft) -> None:
+def _not_back(draft: Draft) -> None:
     """And nobody takes over."""
-    if code == OUT_OF_QUOTA:
-        draft.complain(code, message)
-        return
-    draft.tell(ConnectionStatus, webrtc_state="failed", data_channel_state="closed")
-    draft.complain(code, message, recoverable=False)
+    row, words = row_of("connection_failed"), "The connection to the provider was lost and did not"
+    draft.complain(NO_SIDEBAND, f"{words} come back.", recoverable=False)
+    faults.notify("error", row.last, draft, row.action)
     draft.end("error", Status.ERROR)
 
 
@@ -214,7 +277,6 @@ def configured(event: Configured, draft: Draft) -> None:
             provider=state.provider.name or None,
         )
     if state.phase is Phase.INITIALIZING:
-        draft.tell(ConnectionStatus, webrtc_state="connected", data_channel_state="open")
         draft.signal(Signal.CONFIGURED)
 
 
@@ -248,8 +310,12 @@ def fault(event: Fault, draft: Draft) -> None:
     if _about_an_item(event.event_id, draft):
         return
     active = event.code == ALREADY_ACTIVE
-    if state.talk.responses.refused(event.event_id, try_again=active) and active:
-        return  # it waits its turn
+    code, words = clean_line(event.code, 64), clean_line(event.message or event.code, 500)
+    wish = state.talk.responses.refused(event.event_id, busy=active)
+    if wish is not None:
+        if not active:  # else it waits its turn
+            faults.answer_failed(code, wish, draft, words)
+        return
     if active and state.talk.responses.mistaken(event.event_id):
         news.another_began(state.talk.responses.active or "", draft)
         return
@@ -257,17 +323,31 @@ def fault(event: Fault, draft: Draft) -> None:
         # It goes back to what it did take, or every later order would carry the same flaw.
         state.setup = state.sideband.confirmed
     if event.code == "session_expired":
+        row = row_of(code)
+        draft.do(Failed(code, row.recovery, row.level))
+        faults.notify(row.level, row.message, draft, row.action)
         timing.expire(draft, "cap")
         return
-    if event.code == OUT_OF_QUOTA:
-        state.provider.owed = True
-        draft.give_up(event.code, clean_line(event.message or event.code, 500))
+    if event.event_id is None and state.talk.responses.turn_pending and is_known(code):
+        # There is no response that could fail, so the user's turn has.
+        state.talk.responses.turn_pending = False
+        draft.do(StopTimer("turn"))
+        faults.answer_failed(code, Wish(), draft, words)
         return
-    draft.complain(clean_line(event.code, 64), clean_line(event.message or event.code, 500))
+    if faults.hopeless(code):
+        draft.give_up(code, partial(faults.met, code, words, draft), owed=True)
+        return
+    faults.met(code, words, draft)
 
 
 def _about_an_item(event_id: str | None, draft: Draft) -> bool:
     state = draft.state
+    for item_id, leaving in list(state.sideband.leaving.items()):
+        if leaving.event_id == event_id:
+            del state.sideband.leaving[item_id]  # it was gone already
+            return True
+    if event_id in state.sideband.taken_out:
+        return True
     if event_id in state.sideband.sought:
         # It was deleted meanwhile: nothing to make up for.
         state.sideband.followers.pop(state.sideband.sought.pop(event_id), None)

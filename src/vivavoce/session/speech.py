@@ -1,16 +1,19 @@
 """What the assistant says: generated text, its sound, and how much of it was heard.
 
 Knows nothing of entries or events; it keeps the figures and answers for them.
-On WebRTC the sound goes past us and only its start and end are reported; on a
-WebSocket we see its length instead.
+Our own engine says itself how far each answer was heard, in words: then nothing is
+reckoned here. Of other providers the sound goes past us on WebRTC and only its start and
+end are reported; on a WebSocket we see its length instead. What is reckoned is marked.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 
 # An unhurried English voice; replaced by the measured rate once an answer was played whole.
+_SENTENCE_END = re.compile(r"[.!?…]['\")]*\s+")
 DEFAULT_CHARS_PER_SECOND = 15.0
 
 
@@ -42,6 +45,10 @@ def heard_text(
     return generated[:cut].rstrip()
 
 
+def _same(one: str, other: str) -> bool:
+    return one.split() == other.split()
+
+
 @dataclass(slots=True)
 class Utterance:
     """One item of the assistant's."""
@@ -56,12 +63,27 @@ class Utterance:
     playing_since: float | None = None
     played_ms: float | None = None  # final, once it stopped
     cut_ms: float | None = None  # where it was cut
+    reported: tuple[str, float] | None = None  # so far it was heard, the provider says
+    estimated: bool = False  # how far it was heard is reckoned: by us, or by the provider
+    missed: bool = False  # nobody was there to hear the rest of it
+    kept_at: datetime | None = None  # when it was last stored how far it was heard
     told: tuple[str, bool] | None = None  # what watchers last heard of it, and whether cut
     written_at: datetime | None = None  # when its entry was first recorded
 
     @property
     def interrupted(self) -> bool:
         return self.cut_ms is not None
+
+    @property
+    def open(self) -> bool:
+        """May more of it be heard?"""
+        began = self.playing_since is not None or self.reported is not None
+        return self.spoken and began and self.played_ms is None and not self.interrupted
+
+    @property
+    def heard_whole(self) -> bool:
+        """Every word, by the provider's own account."""
+        return self.reported is not None and _same(self.reported[0], self.generated)
 
     def elapsed(self, now_ms: float) -> float:
         """How much was played until now, never more than there was."""
@@ -93,9 +115,6 @@ class Speech:
 
     def of_response(self, response_id: str) -> list[Utterance]:
         return self._of_response.get(response_id, [])
-
-    def unfinished(self) -> list[Utterance]:
-        return [item for item in self._items.values() if not item.complete]
 
     @property
     def has_sounded(self) -> bool:
@@ -138,11 +157,42 @@ class Speech:
         """The words that reached the user."""
         if not item.interrupted or not item.spoken:
             return item.generated
+        if item.reported is not None:
+            return item.reported[0]
         return self._until(item, item.cut_ms or 0.0)
 
     def heard_by(self, item: Utterance, now_ms: float) -> str:
         """The words that have reached the user by now."""
+        if item.reported is not None:
+            return item.reported[0]
         return self._until(item, item.elapsed(now_ms)) if item.spoken else item.generated
+
+    def unsettled(self) -> list[Utterance]:
+        """All of which not everything is known: what they say, or how much of it was heard."""
+        return [item for item in self._items.values() if not item.complete or item.open]
+
+    def missed(self) -> str:
+        """What was said last and not heard, from the sentence on in which it broke off."""
+        last = next((item for item in reversed(self._items.values()) if item.generated), None)
+        if last is None or not last.missed:
+            return ""
+        heard = self.heard(last)
+        reach = len(heard) if last.generated.startswith(heard) else 0
+        ends = [at.end() for at in _SENTENCE_END.finditer(last.generated, 0, reach + 1)]
+        return last.generated[ends[-1] if ends else 0 :].strip()
+
+    def cut(self, item: Utterance, now_ms: float) -> None:
+        """No more of it will be heard: it ends where it is."""
+        if item.reported is None:
+            item.estimated = item.spoken
+            ms = item.elapsed(now_ms)
+        else:
+            ms = item.reported[1]
+        if item.spoken and not item.heard_whole:
+            item.cut_ms = ms
+        item.played_ms = ms
+        if self.sounding == item.item_id:
+            self.sounding = None
 
     def _until(self, item: Utterance, ms: float) -> str:
         return heard_text(

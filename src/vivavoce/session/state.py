@@ -15,16 +15,17 @@ from typing import Any, Literal
 
 import orjson
 
-from vivavoce.session.events import CallPlaced, News
+from vivavoce.session.events import CallPlaced, News, ToolFinished
 from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.session.talk import Talk
-from vivavoce.wire.realtime.client import CreateItem
-from vivavoce.wire.realtime.facts import CallRequested
+from vivavoce.wire.realtime.client import CreateItem, DeleteItem
+from vivavoce.wire.realtime.facts import CallRequested, Peer
 from vivavoce.wire.records.talk import Entry
 
 MAX_STRIKES = 3
 OUT_OF_QUOTA = "insufficient_quota"
-"""The one fault of a provider's that no patience mends."""
+NO_SIDEBAND = "openai_error"
+"""What a lost sideband is called: the provider itself may be well."""
 WANTED = "wanted"
 """Why another provider speaks, where nothing failed."""
 _LOCKED = ("instructions", "tools", "tool_choice", "output_modalities", "max_output_tokens")
@@ -61,6 +62,7 @@ class Signal(StrEnum):
     CALLS_OPEN = "done, tools run"
     TASKS_OPEN = "done, tasks run"
     SIDEBAND_LOST = "sideband lost"
+    CLIENT_LOST = "client lost"
     SIDEBAND_BACK = "sideband back"
     ENDED = "ended"
 
@@ -177,7 +179,17 @@ class Sideband:
     followers: dict[str, str] = field(default_factory=dict)  # that item → the one after it
     unsure: set[str] = field(default_factory=set)  # items that the model may have already
     unconfirmed: dict[str, CreateItem] = field(default_factory=dict)
+    leaving: dict[str, DeleteItem] = field(default_factory=dict)  # items that we take out
+    taken_out: set[str] = field(default_factory=set)  # our frames: whose items may be gone already
     placed: CallPlaced = _NOT_PLACED  # with what the call is to be told first
+    peer: Peer | None = None  # how the client is connected, where the provider tells
+    behind: bool = False  # it was away, and may have missed something
+    told: tuple[str, str, str | None] | None = None  # what watchers know of that
+
+    @property
+    def gone(self) -> bool:
+        """The client has vanished, and may come back on another call."""
+        return self.peer is not None and self.peer.state == "lost"
 
 
 @dataclass(slots=True)
@@ -222,10 +234,13 @@ class Work:
     asked: dict[str, CallRequested] = field(default_factory=dict)  # of the open calls
     news: dict[str, str] = field(default_factory=dict)  # key → our item
     untold: dict[str, News] = field(default_factory=dict)  # of those, what was not heard yet
+    word_for_word: dict[str, str] = field(default_factory=dict)  # key → what is said of it
     telling: dict[str, tuple[str, ...]] = field(default_factory=dict)  # response → keys
-    retold: set[str] = field(default_factory=set)  # news whose answer failed once
+    held: dict[str, ToolFinished] = field(default_factory=dict)  # results that wait for words
     approvals: dict[str, Asked] = field(default_factory=dict)
     slow_tool: str = ""
+    updates: dict[str, str] = field(default_factory=dict)  # key → what waits for a pause
+    owned_up: bool = False  # the user was told that a tool runs for long
 
     def another_call(self) -> Work:
         """The new call knows nothing of the calls that run: they are tasks for it. What was put
@@ -234,7 +249,9 @@ class Work:
             names=self.names,
             ran=self.ran,
             tasks=self.tasks | self.open_calls,
+            held=self.held,
             slow_tool=self.slow_tool,
+            updates=self.updates,
         )
 
 
@@ -244,6 +261,7 @@ class Clock:
 
     started_at: datetime
     last_activity: datetime | None = None
+    user_heard: datetime | None = None  # they began to speak then, or wrote
     warned: bool = False
     broke_at: datetime | None = None  # the budget was spent then
     context_tokens: int = 0
@@ -276,9 +294,30 @@ class State:
         return tuple(call_id for call_id in (self.sideband.call_id, beside) if call_id)
 
     @property
+    def going_over(self) -> bool:
+        """Is there a call beside the one that is on, which knows nothing of what comes now?"""
+        return self.move is not None and self.move.next is not None
+
+    @property
     def asking_who_is_there(self) -> bool:
         """The idle question was put, and nobody stirred since."""
         return self.clock.warned and self.policy.idle_question is not None
+
+    @property
+    def at_rest(self) -> bool:
+        """A pause: nobody speaks, and nothing is answered, run, wished or on its way."""
+        responses = self.talk.responses
+        return (
+            self.phase in (Phase.READY, Phase.WAITING_TASK)
+            and self.sideband.up
+            and not self.sideband.fresh
+            and not self.sideband.unconfirmed
+            and not responses.busy
+            and not responses.wished
+            and not responses.saying
+            and self.talk.speech.sounding is None
+            and not self.work.open_calls
+        )
 
     @property
     def voice_locked(self) -> bool:

@@ -11,9 +11,16 @@ from dataclasses import dataclass, field, replace
 
 from vivavoce.session.speech import Speech
 from vivavoce.session.turns import Turns
+from vivavoce.session.window import Held
 from vivavoce.wire.records.talk import Entry
 from vivavoce.wire.values import Value
 
+FAULT = "fault"
+"""The key of words about a fault, with which the answer is still to come."""
+INTERIM = "interim"
+"""The key of the words while a tool is slow; the timer after which they are due."""
+ASIDE = frozenset({FAULT, INTERIM})
+"""Keys of words that are no answer to anything."""
 SOME_RESPONSE = "?"  # one is active, but we do not know which: the sideband was down
 
 
@@ -25,6 +32,7 @@ class UserItem:
     ordinal: float
     previous: str | None
     settled: bool = False  # transcribed, or known never to be
+    words: bool = False  # something was said in it
 
 
 @dataclass(slots=True)
@@ -55,8 +63,20 @@ class Order:
             self.recall(item_id, self._spot(previous, at_ms))
         return self._places[item_id]
 
+    @property
+    def last(self) -> str | None:
+        return max(self._places, key=self._places.__getitem__, default=None)
+
     def knows(self, item_id: str) -> bool:
         return item_id in self._places
+
+    def items(self) -> list[str]:
+        """All of them, in order."""
+        return sorted(self._places, key=self._places.__getitem__)
+
+    def drop(self, item_id: str) -> None:
+        """It is not part of the provider's conversation any more; its place stays taken."""
+        self._places.pop(item_id, None)
 
     def recall(self, item_id: str, ordinal: float) -> None:
         """An item whose place is known, from before a restart too."""
@@ -115,8 +135,13 @@ class Responses:
         self.saying: list[Wish] = []  # words that wait for the floor
         self.covered: frozenset[str] = frozenset()
         """The items that the response which began last answers."""
-        self.said_key = ""
-        """The key of what the response which began last says word for word."""
+        self.answering = Wish()
+        """What the response which began last is to do."""
+        self.failed: list[Wish] = []
+        """What failed, until it is asked again."""
+        self.failures = 0  # in a row
+        self.asides: dict[str, str] = {}  # responses whose words are no answer → their key
+        self._forgotten: set[str] = set()  # of these, what the model does not read any more
         self._seen: set[str] = set()  # items that the provider has confirmed
 
     @property
@@ -135,9 +160,28 @@ class Responses:
         if not any((wish.say, wish.key) == (words, key) for wish in self.saying):
             self.saying.append(Wish(say=words, key=key))
 
+    @property
+    def said_key(self) -> str:
+        """The key of what the response which began last says word for word."""
+        return self.answering.key
+
+    @property
+    def owing(self) -> bool:
+        """Is there an answer still to come, or to be asked for?"""
+        return bool(self.busy or self.wished or self.saying or self.failed)
+
     def unsay(self, key: str) -> None:
         """It need not be said any more."""
         self.saying = [wish for wish in self.saying if wish.key != key]
+        self.failed = [wish for wish in self.failed if wish.key != key]
+
+    def asides_of(self, key: str) -> list[str]:
+        """The responses that said such words, and of which the model still reads."""
+        every = self.asides.items()
+        return [one for one, said in every if said == key and one not in self._forgotten]
+
+    def forget_asides(self, key: str) -> None:
+        self._forgotten.update(self.asides_of(key))
 
     def confirm(self, item_id: str) -> None:
         """The provider has this item in the conversation."""
@@ -159,8 +203,18 @@ class Responses:
         waiting = self.wished
         if not wish and waiting and not waiting.instructions and waiting.covers <= self._seen:
             wish, self.wished = waiting, None
-        self.covered = wish.covers if wish else frozenset()
-        self.said_key = wish.key if wish else ""
+        self.answering = wish or Wish()
+        if self.answering.say is None:  # it answers all that is there, what failed before too
+            again, self.failed = self.failed, []
+            for one in again:
+                if one.say is not None:
+                    self.failed.append(one)
+                else:
+                    covers = self.answering.covers | one.covers
+                    self.answering = replace(self.answering, covers=covers)
+        elif self.said_key in ASIDE:
+            self.asides[response_id] = self.said_key
+        self.covered = self.answering.covers
         self._given, self.asked = self.asked, None
 
     def done(self, response_id: str) -> bool:
@@ -170,15 +224,16 @@ class Responses:
         self.active = None
         return True
 
-    def refused(self, event_id: str | None, *, try_again: bool) -> bool:
-        """The provider refused what we asked; was this about a response of ours?"""
+    def refused(self, event_id: str | None, *, busy: bool) -> Wish | None:
+        """The provider refused what we asked; what that was, where this is about a response of
+        ours. If another is `busy` it waits its turn."""
         if self.asked is None or self.asked[0] != event_id:
-            return False
+            return None
         wish, self.asked = self.asked[1], None
-        if try_again:
-            self._again(wish)
+        if busy:
+            self.again(wish)
             self.active = self.active or SOME_RESPONSE
-        return True
+        return wish
 
     def mistaken(self, event_id: str | None) -> bool:
         """We were refused because another response was there first: the one that we took for
@@ -186,15 +241,17 @@ class Responses:
         if self._given is None or self._given[0] != event_id:
             return False
         wish, self._given = self._given[1], None
-        self._again(wish)
+        self.again(wish)
         return True
 
-    def forget_turn(self) -> None:
-        """Nothing came: the floor is free again."""
+    def forget_turn(self) -> Wish | None:
+        """Nothing came: the floor is free again. What we had asked for, if we had."""
+        wish = self.asked[1] if self.asked else None
         self.turn_pending = False
         self.asked = None
         if self.active == SOME_RESPONSE:
             self.active = None
+        return wish
 
     @property
     def unasked(self) -> bool:
@@ -205,7 +262,7 @@ class Responses:
         """What was asked may never have arrived: wish it again. A response that was
         active may have ended unseen."""
         if self.asked is not None:
-            self._again(self.asked[1])
+            self.again(self.asked[1])
         self.asked = None
         self.active = None
         self.turn_pending = False
@@ -215,9 +272,12 @@ class Responses:
         there = Responses()
         there.saying = self.saying
         there.wished = self.wished and replace(self.wished, covers=frozenset())
+        there.failed = [replace(wish, covers=frozenset()) for wish in self.failed]
+        there.failures = self.failures
         return there
 
-    def _again(self, wish: Wish) -> None:
+    def again(self, wish: Wish) -> None:
+        """Ask for it once more."""
         if wish.say is not None:
             self.saying.insert(0, wish)
         else:
@@ -233,6 +293,7 @@ class Talk:
     speech: Speech = field(default_factory=Speech)
     heard: dict[str, UserItem] = field(default_factory=dict)
     turns: Turns = field(default_factory=Turns)
+    held: Held = field(default_factory=Held)
     typed: dict[str, Question] = field(default_factory=dict)  # our item → what came of it
     speech_began_ms: int = 0
     began_ms: dict[str, float] = field(default_factory=dict)  # user's item → its first sound

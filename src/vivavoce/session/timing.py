@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vivavoce.session import news, turns
+from vivavoce.session import calling, faults, news, saying, talk, turns
 from vivavoce.session.draft import IDLE, Draft
 from vivavoce.session.effects import StartTimer, StopTimer
 from vivavoce.session.events import TimerFired
@@ -58,9 +58,15 @@ def fired(event: TimerFired, draft: Draft) -> None:
         case "budget":
             _part(draft)
         case "turn":
-            draft.state.talk.responses.forget_turn()
-            draft.state.talk.turns.nothing_came()
-        case news.INTERIM:
+            faults.nothing_came(draft)
+        case faults.RETRY:
+            faults.again(draft)
+        case faults.OVERDUE:
+            if faults.overdue(draft):
+                calling.abandon(draft)
+        case saying.HEARD:
+            saying.keep_heard(draft)
+        case talk.INTERIM:
             news.interim(draft)
         case turns.TIMER:
             draft.state.talk.turns.wake = None

@@ -33,6 +33,7 @@ class How(Enum):
     DROP = auto()
     LINK = auto()
     CHAIN = auto()
+    LOOKED = auto()
 
 
 class Write(NamedTuple):
@@ -97,6 +98,11 @@ def plan(changes: Sequence[Change]) -> Plan:
                 writes.append(Write(type(record), How.FIELDS, part))
             case talk.Put(record):
                 write(record)
+            case talk.Looked():
+                looked: Fields = {"of": named(change.todo_id), "owner": change.user_id}
+                looked |= {"seen_at": change.seen_at, "next_at": change.look_at}
+                looked |= {"upto": change.noted_until}
+                writes.append(Write(people.Todo, How.LOOKED, looked))
             case talk.DropMilestone(milestone_id):
                 writes.append(Write(people.Milestone, How.DROP, {"dropped": milestone_id}))
             case talk.DropConversation(conversation_id, user_id):
@@ -150,6 +156,11 @@ def _pending(table: sa.Table) -> Only:
     return lambda new: table.c.status == sa.literal_column("'pending'")
 
 
+def _waiting(new: Any) -> sa.ColumnElement[bool]:
+    """What was told stays told."""
+    return db.reminders.c.status == sa.literal_column("'waiting'")
+
+
 def _pending_or_revoked(new: Any) -> sa.ColumnElement[bool]:
     """The first answer counts, and how far it goes can be taken back once."""
     table = db.approvals
@@ -178,9 +189,14 @@ def _forward(new: Any) -> sa.ColumnElement[bool]:
     )
 
 
+TIMES = (
+    *("trigger_type", "scheduled_at", "recurrence_rule"),
+    *("recurs_from", "moved_from", "time_zone"),
+)
+"""What makes a to-do due."""
 _PLACED = ("user_id", "conversation_id")
 _BEGUN = ("voice_session_id", "call_id", "description", "role")
-_KEPT = ("title", "summary", "extracted_intent", "intent_payload")
+_KEPT = ("title", "summary", "gist", "extracted_intent", "intent_payload")
 _END = ("status", "ended_at", "end_reason", "duration_ms")
 
 # In the order of foreign keys.
@@ -215,6 +231,9 @@ UPSERTS: dict[type, Upsert] = {
         db.milestones, _all_but(db.milestones, "user_id", "goal_id"), same=("user_id", "goal_id")
     ),
     people.Todo: Upsert(db.tasks, _all_but(db.tasks, *_PLACED)),
+    people.Reminder: Upsert(
+        db.reminders, ("status", "told_at"), same=("user_id", "task_id"), only=(_waiting,)
+    ),
     people.Intent: Upsert(
         db.intents,
         (
@@ -282,6 +301,10 @@ def _value(table: sa.Table, new: Any, name: str) -> Any:
         # How it ended does not change: whoever still writes then does not know it yet.
         goes_on = table.c.status == sa.literal_column("'active'")
         return sa.case((goes_on, new[name]), else_=table.c[name])
+    if table is db.tasks and name == "noted_until":
+        # At the same times as before, nothing is due anew.
+        same = (table.c[time].is_not_distinct_from(new[time]) for time in TIMES)
+        return sa.case((sa.and_(*same), table.c[name]), else_=new[name])
     if name == "told_at":  # once, and by the first who did
         return sa.func.coalesce(table.c[name], new[name])
     return new[name]
@@ -298,6 +321,8 @@ def fields_of(dialect: str, kind: type, row: Fields, only: Iterable[str]) -> sa.
     meanwhile by voice to the rest of a plan stays."""
     table = UPSERTS[kind].table
     names = [name for name in (*only, "updated_at") if name in table.c]
+    if kind is people.Todo:
+        names += ["look_at", *(["noted_until"] if {*only} & {*TIMES} else [])]
     if kind is people.Person:
         statement = inserter(dialect)(table).values(row)
         values = {name: statement.excluded[name] for name in names}

@@ -31,7 +31,7 @@ ACCESS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("messages", "goals", "milestones", "tasks"), ALL),
     # What the server counts, did and asks for; an answer to it goes through the server.
     **dict.fromkeys(("voice_sessions", "tool_calls", "intents"), READ),
-    **dict.fromkeys(("delegated_tasks", "approvals", "events"), READ),
+    **dict.fromkeys(("delegated_tasks", "approvals", "events", "reminders"), READ),
     # Its own business.
     **dict.fromkeys(("snapshots", "outbox", "spent_sessions", "log_head", "alembic_version"), NONE),
     "stored": NONE,
@@ -43,6 +43,8 @@ ACCESS: Mapping[str, tuple[str, ...]] = {
 _TIMES = {"created_at": "now()", "updated_at": "now()"}
 _OWNED = {"id": "gen_random_uuid()", "user_id": "vivavoce_uid()"}
 
+_LOOK = {"look_at": "now()", "noted_until": "now()"}
+
 DEFAULTS: Mapping[str, Mapping[str, str]] = {
     "users": {"id": "vivavoce_uid()", **_TIMES},
     "conversations": {**_OWNED, **_TIMES, "last_activity_at": "now()"},
@@ -53,7 +55,7 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
     },
     "goals": {**_OWNED, **_TIMES, "status": "'active'"},
     "milestones": {**_OWNED, "id": "gen_random_uuid()::text", "created_at": "now()"},
-    "tasks": {**_OWNED, **_TIMES, "status": "'active'"},
+    "tasks": {**_OWNED, **_TIMES, "status": "'active'", **_LOOK},
 }
 
 _CLAIM = "SELECT nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub'"
@@ -122,7 +124,7 @@ def _fill_in(connection: Connection) -> None:
 
 SCRIPTS = "vivavoce.store:migrations"
 # Every revision in `migrations/versions`, oldest first; a test compares the two.
-REVISIONS = ("0005", "0006")
+REVISIONS = ("0005", "0006", "0007", "0009")
 HEAD = REVISIONS[-1]
 
 # Any number will do, as long as every version of us takes the same one.

@@ -46,6 +46,7 @@ from vivavoce.store.schema import (
     messages,
     milestones,
     outbox,
+    reminders,
     snapshots,
     spent_sessions,
     tasks,
@@ -62,8 +63,10 @@ from vivavoce.wire.records.plans import (
     Intent,
     Milestone,
     Person,
+    Reminder,
     Spent,
     Todo,
+    Watch,
 )
 from vivavoce.wire.records.talk import (
     Conversation,
@@ -133,7 +136,52 @@ def due_deliveries(before: datetime, *, after: Delivery | None, limit: int) -> S
     return query.order_by(*_OLDEST).limit(within(limit))
 
 
+# Along its index: what nobody looks at any more is not in the way.
+LOOK_AT = (
+    select(tasks)
+    .where(tasks.c.look_at <= bindparam("before", type_=tasks.c.look_at.type))
+    .order_by(tasks.c.look_at)
+    .limit(bindparam("limit"))
+)
+NEXT_LOOK = select(func.min(tasks.c.look_at).label("at"))
+
+
+def reminders_of(*, waiting: bool) -> Select[Any]:
+    query = select(reminders).where(
+        reminders.c.user_id.in_(bindparam("users", expanding=True)),
+    )
+    if waiting:
+        query = query.where(reminders.c.status == "waiting")
+        return query.order_by(reminders.c.due_at, reminders.c.id).limit(bindparam("limit"))
+    query = query.order_by(reminders.c.due_at.desc(), reminders.c.id)
+    return query.limit(bindparam("limit"))
+
+
+WAITING = reminders_of(waiting=True)
+LATEST_DUE = reminders_of(waiting=False)
+DUE_BEFORE = select(reminders).where(
+    reminders.c.id.in_(bindparam("ids", expanding=True, type_=reminders.c.id.type))
+)
+
+
 class PlanReads(Reads):
+    async def to_look_at(self, *, before: datetime, limit: int) -> list[Watch]:
+        return await self._read.all(_to_watch, LOOK_AT, before=before, limit=within(limit))
+
+    async def next_look(self) -> datetime | None:
+        at: datetime | None = (await self._read.row(_to_fields, NEXT_LOOK))["at"]
+        return at
+
+    async def reminders(
+        self, users: Sequence[str], *, waiting: bool = False, limit: int = 50
+    ) -> list[Reminder]:
+        query = WAITING if waiting else LATEST_DUE
+        given = {"users": list(users), "limit": within(limit)}
+        return await self._read.all(rows.REMINDERS.record, query, **given)
+
+    async def reminders_named(self, ids: Sequence[str]) -> list[Reminder]:
+        return await self._read.all(rows.REMINDERS.record, DUE_BEFORE, ids=_uuids(ids))
+
     async def person(self, user_id: str) -> Person | None:
         return await self._read.one(rows.PEOPLE.record, PERSON, id=user_id)
 
@@ -585,6 +633,12 @@ class TalkReads(Reads):
     async def spent(self, *, user_id: str, since: datetime) -> Spent:
         found = await self._read.row(_to_fields, SPENT, user_id=user_id, since=since)
         return Spent(**found)
+
+
+def _to_watch(row: Row[Any]) -> Watch:
+    # Who wrote past us may have left out since when.
+    since = row.noted_until or row.look_at
+    return Watch(todo=rows.TODOS.record(row), look_at=row.look_at, noted_until=since)
 
 
 def _uuids(named: Iterable[str]) -> list[str]:

@@ -30,6 +30,7 @@ from vivavoce.store.schema import (
     messages,
     metadata,
     outbox,
+    reminders,
     snapshots,
     spent_sessions,
     tasks,
@@ -70,6 +71,8 @@ def steps(retention: Retention, now: datetime) -> Iterator[Step]:
     if retention.log is not None:
         cutoff = before(retention.log)
         yield _deleting(_old_events(cutoff))
+        told = reminders.c.status != "waiting"
+        yield _old(reminders, told, reminders.c.created_at < cutoff)
         # What the backend has not got yet is kept, whatever became of its conversation.
         yield _old(outbox, outbox.c.status != "pending", outbox.c.updated_at < cutoff)
     if retention.audit is not None:

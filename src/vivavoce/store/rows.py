@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum
 from operator import attrgetter
 from typing import Any, Generic, TypeVar, get_origin, get_type_hints
@@ -25,6 +25,7 @@ from vivavoce.wire.records.plans import (
     Intent,
     Milestone,
     Person,
+    Reminder,
     Todo,
 )
 from vivavoce.wire.records.talk import (
@@ -184,6 +185,17 @@ def _asked(row: Row[Any]) -> Fields:
     return {"question": asked}
 
 
+ANEW = timedelta(minutes=1)
+"""Who says at half a minute past five "at five" may still mean now."""
+
+
+def _to_look_at(record: Todo, row: Fields) -> None:
+    """Written is to be looked at: it may be due at another time. What was due before it was said
+    is no reminder."""
+    row["look_at"] = record.updated_at
+    row["noted_until"] = record.updated_at - ANEW
+
+
 # --- Every kind ---------------------------------------------------------------------
 
 CONVERSATIONS = Rows(Conversation, db.conversations, fill=_active)
@@ -209,7 +221,8 @@ AUDIT_ENDS = Rows(AuditEnds, db.audit_head)
 PEOPLE = Rows(Person, db.users)
 GOALS = Rows(Goal, db.goals)
 MILESTONES = Rows(Milestone, db.milestones)
-TODOS = Rows(Todo, db.tasks)
+TODOS = Rows(Todo, db.tasks, fill=_to_look_at)
+REMINDERS = Rows(Reminder, db.reminders)
 INTENTS = Rows(Intent, db.intents, session_id="voice_session_id")
 DELIVERIES = Rows(Delivery, db.outbox)
 TOKENS = Rows(AccessToken, db.access_tokens)

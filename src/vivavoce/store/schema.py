@@ -100,6 +100,8 @@ conversations = _table(
     sa.Column("duration_seconds", sa.Integer),
     # When it began or something was last said: a list of thousands is read along its index.
     sa.Column("last_activity_at", Utc),
+    # What the server gathered of what was said, for a model that cannot be told all of it.
+    sa.Column("gist", Document),
     _one_of("conversations", "context_type", "onboarding", "goal", "task", "reschedule", "voice"),
     sa.UniqueConstraint("id", "user_id", name="conversations_owner_key"),
     sa.Index("idx_conversations_updated", "updated_at"),
@@ -340,6 +342,8 @@ tasks = _table(
     sa.Column("recurrence_rule", Words),
     sa.Column("recurrence_words", Said),
     *_maybe(Utc, "recurs_from", "moved_from"),
+    # When its times are looked at next, and up to when they were.
+    *_maybe(Utc, "look_at", "noted_until"),
     sa.Column("time_zone", Words, nullable=False, server_default=sa.text("'UTC'")),
     sa.Column("location_trigger", Said),
     sa.Column("status", Words, nullable=False),
@@ -355,6 +359,26 @@ tasks = _table(
     sa.Index("idx_tasks_user", "user_id", "scheduled_at"),
     sa.Index("idx_tasks_conversation", "conversation_id"),
     sa.Index("idx_tasks_goal", "goal_id"),
+    sa.Index("idx_tasks_look", "look_at"),
+)
+
+# What came due, once for each time of a to-do, until the user has heard of it.
+reminders = _table(
+    "reminders",
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("task_id", Id, nullable=False),
+    sa.Column("user_id", Words, nullable=False),
+    sa.Column("title", Said, nullable=False),
+    *_some(Utc, "due_at", "created_at"),
+    sa.Column("status", Words, nullable=False),
+    sa.Column("told_at", Utc),
+    # Which server is about to tell it, and until when it has it for itself.
+    sa.Column("claimed_by", Words),
+    sa.Column("claimed_until", Utc),
+    _one_of("reminders", "status", "waiting", "told", "dropped"),
+    _part_of("reminders", "task"),
+    sa.Index("idx_reminders_user", "user_id", "status", "due_at"),
+    sa.Index("idx_reminders_task", "task_id"),
 )
 
 # Ids of intents are in no foreign key: an intent goes with its conversation, and what is in
@@ -391,7 +415,7 @@ outbox = _table(
     sa.Column("last_error", Said),
     sa.Column("answer", Document),
     *_some(Utc, "due_at", "created_at", "updated_at"),
-    _one_of("outbox", "action", "submit", "amend", "retract"),
+    _one_of("outbox", "action", "submit", "amend", "retract", "due"),
     _one_of("outbox", "status", "pending", "delivered", "refused"),
     sa.Index("idx_outbox_due", "status", "due_at"),
     sa.Index("idx_outbox_intent", "intent_id", "created_at"),

@@ -27,9 +27,9 @@ from vivavoce.store.reader import CommitListener, Reader, within
 from vivavoce.store.reads import PlanReads, TalkReads, WorkReads
 from vivavoce.store.retention import forgetting, owned, steps
 from vivavoce.store.rows import EVENTS
-from vivavoce.store.schema import events, log_head
+from vivavoce.store.schema import events, log_head, reminders
 from vivavoce.store.search import INDEX
-from vivavoce.store.transaction import Performer, explain
+from vivavoce.store.transaction import CLAIM, Performer, explain
 from vivavoce.store.writer import Writer
 from vivavoce.wire.records.talk import Change, LogEvent
 
@@ -54,6 +54,12 @@ LAST_EVENTS = (
     )
     .order_by(events.c.position.desc())
     .limit(bindparam("limit"))
+)
+
+CLAIMED = select(reminders.c.id).where(
+    reminders.c.id.in_(bindparam("ids", expanding=True, type_=reminders.c.id.type)),
+    reminders.c.claimed_by == bindparam("by"),
+    reminders.c.status == "waiting",
 )
 
 
@@ -156,6 +162,15 @@ class SqlStore(TalkReads, WorkReads, PlanReads):
                 gone += rows
         return gone
 
+    async def claim_reminders(
+        self, ids: Sequence[str], *, by: str, now: datetime, until: datetime
+    ) -> list[str]:
+        given = {"ids": list(ids), "mine": by, "by": by, "at": now, "until": until}
+        if not ids:
+            return []
+        await self._open().writer.run(lambda connection: connection.execute(CLAIM, given).rowcount)
+        return await self._read.all(_id, CLAIMED, ids=list(ids), by=by)
+
     async def forget(self, user_id: str, *, counts: bool = False) -> dict[str, int]:
         """A slice at a time, again until a whole pass finds nothing: somebody may still have
         written. Then it goes from the files."""
@@ -227,6 +242,10 @@ class SqlStore(TalkReads, WorkReads, PlanReads):
         if self._connections is None:
             raise Unavailable("The store is closed.")
         return self._connections
+
+
+def _id(row: Row[Any]) -> str:
+    return str(row.id)
 
 
 def _plain(row: Row[Any]) -> dict[str, Any]:

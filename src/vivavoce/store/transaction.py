@@ -29,6 +29,8 @@ from vivavoce.store.schema import (
     events,
     log_head,
     milestones,
+    reminders,
+    tasks,
     voice_sessions,
 )
 from vivavoce.wire.records.plans import Milestone
@@ -79,6 +81,35 @@ _talked = sa.select(
 # The time of its sessions, not the days between them.
 DURATION = sa.update(conversations).where(*_MINE).values(duration_seconds=_talked.scalar_subquery())
 
+_seen_at, _look_at, _noted = (
+    sa.bindparam(name, type_=tasks.c.look_at.type) for name in ("seen_at", "next_at", "upto")
+)
+LOOKED = (
+    sa.update(tasks)
+    .where(
+        tasks.c.id == sa.bindparam("of", type_=tasks.c.id.type),
+        tasks.c.user_id == sa.bindparam("owner"),
+        tasks.c.look_at == _seen_at,
+    )
+    .values(look_at=_look_at, noted_until=_noted)
+)
+CLAIM = (
+    sa.update(reminders)
+    .where(
+        reminders.c.id.in_(sa.bindparam("ids", expanding=True, type_=reminders.c.id.type)),
+        reminders.c.status == "waiting",
+        sa.or_(
+            reminders.c.claimed_by.is_(None),
+            reminders.c.claimed_by == sa.bindparam("mine"),
+            reminders.c.claimed_until <= sa.bindparam("at", type_=reminders.c.created_at.type),
+        ),
+    )
+    .values(
+        claimed_by=sa.bindparam("by"),
+        claimed_until=sa.bindparam("until", type_=reminders.c.created_at.type),
+    )
+)
+
 DROP_MILESTONE = sa.delete(milestones).where(milestones.c.id == sa.bindparam("dropped"))
 
 
@@ -126,6 +157,10 @@ class Performer:
                     for row in rows:
                         hold(connection, row, limits.get(row["id"]))
                         self._new_session(connection, row)
+                case How.LOOKED:
+                    for row in rows:
+                        if connection.execute(LOOKED, row).rowcount != 1:
+                            raise Conflict("It was written or looked at by somebody else.")
                 case How.FIELDS:
                     for row in rows:
                         name = connection.dialect.name

@@ -1,8 +1,8 @@
 """The tool `bash`: one command in the sandbox, its progress as it goes, its end in words.
 
 Knows what the model should be told; how a command is confined is the
-sandbox's business. A command that fails is an answer, not an error: the model
-reads what it printed.
+sandbox's business. A command that fails has failed, for statistics and events too, and is
+an answer all the same: the model reads what it printed.
 
 How far a command is, is read from what it prints ("12/50 tests passed", 24 %). Each
 runner we know is a small reader of its own lines; the first one to know a line is
@@ -34,6 +34,8 @@ from vivavoce.tools.wording import worded
 from vivavoce.tools.workspace.root import Workspaces
 
 _MAX_LINE = 4096
+_MAX_SHOWN = 80
+EVERY_LINES = 10
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 
 
@@ -224,6 +226,7 @@ class ProgressReader:
     _reader: Reader | None = None
     _rest: str = ""
     _last: Progress | None = None
+    _lines: int = 0
 
     def feed(self, text: str) -> Progress | None:
         """The newest progress, if this text changed it."""
@@ -232,6 +235,7 @@ class ProgressReader:
         self._rest = lines.pop()[-_MAX_LINE:]
         newest: Progress | None = None
         for line in lines:
+            newest = self._counted(line) or newest
             for reader in (self._reader,) if self._reader is not None else READERS:
                 if line and (found := reader(line[:_MAX_LINE], self._tally)) is not None:
                     self._reader, newest = reader, found
@@ -242,6 +246,16 @@ class ProgressReader:
             return None
         self._last = newest
         return newest
+
+    def _counted(self, line: str) -> Progress | None:
+        """Of a command that nobody knows: every tenth line says how far it is."""
+        shown = line.strip()
+        if not shown or self._reader is not None:
+            return None
+        self._lines += 1
+        if self._lines % EVERY_LINES:
+            return None
+        return Progress(f"{self._lines} lines, the last: {shown[:_MAX_SHOWN]}")
 
 
 MAX_ENTRIES = 20_000
@@ -334,9 +348,17 @@ def bash_tool(
         await telling.close()
         files = await SHARED.run(changed_since, workspace, began)
         # How it ended first: whatever is cut from a long log, that stays.
-        lines = [_ending(done, within), *done.notes]
+        ending = _ending(done, within)
+        lines = [ending, *done.notes]
         text = "\n".join([*lines, done.output.strip("\n") or "It printed nothing."])
-        return ToolOutput(text=text, kind="log", files_changed=files)
+        well = done.exit_code == 0 and not done.killed_for
+        return ToolOutput(
+            text=text,
+            kind="log",
+            files_changed=files,
+            failed="" if well else ending,
+            exit_code=done.exit_code,
+        )
 
     # What asks for no yes is also kept from writing: the grammar decides about asking only.
     return replace(bash, reads_only=lambda given: reads_only(str(given.get("command", ""))))

@@ -37,8 +37,11 @@ class Delegation(Protocol):
     async def answer(self, context: ToolContext, answer: str, task_id: str) -> str: ...
 
 
-def task_tools(delegation: Delegation, agents: Sequence[str]) -> list[Tool]:
-    """`agents` are named in the description, so that a model can choose one."""
+def task_tools(
+    delegation: Delegation, agents: Sequence[str], ready: Callable[[], bool] | None = None
+) -> list[Tool]:
+    """`agents` are named in the description, so that a model can choose one; `ready`: can any of
+    them work now?"""
 
     @worded(
         lambda given: f"Delegating: {given['instruction']}",
@@ -70,7 +73,8 @@ def task_tools(delegation: Delegation, agents: Sequence[str]) -> list[Tool]:
 
     known = ", ".join(name for name in agents if ":" not in name)
     about = f"{task.definition.description} Agents: {known}."
-    naming = replace(task, definition=replace(task.definition, description=about))
+    told = replace(task.definition, description=about)
+    naming = replace(task, definition=told, ready=ready, spelled={"task": "instruction"})
     return [naming, list_tasks, cancel_task, answer_task]
 
 

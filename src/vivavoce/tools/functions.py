@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import field
 from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
@@ -46,6 +47,10 @@ class Tool(Value):
     """Of a tool that changes something: does this very call not?"""
     place: Place | None = None
     """Where the file really is that a call writes; with the user's id. Raises `ToolFailed`."""
+    spelled: Mapping[str, str] = field(default_factory=dict)
+    """Parameters by other names that are taken too: clients of seed 003 say `task`."""
+    ready: Callable[[], bool] | None = None
+    """Can it do anything now? What cannot is not offered."""
 
 
 def tool(

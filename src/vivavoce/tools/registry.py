@@ -75,11 +75,15 @@ class Registry:
     # --- Toolbox --------------------------------------------------------------------
 
     def definitions(self, names: Sequence[str] | None = None) -> list[ToolDefinition]:
-        if names is None:
-            return [tool.definition for tool, _ in self._tools.values()]
-        for name in names:
+        for name in names or ():
             self._find(name)
-        return [tool.definition for name, (tool, _) in self._tools.items() if name in names]
+        ready = [tool for tool, _ in self._tools.values() if tool.ready is None or tool.ready()]
+        found = [tool.definition for tool in ready]
+        return found if names is None else [one for one in found if one.name in names]
+
+    def known(self) -> list[ToolDefinition]:
+        """Those that can do nothing now too: an agent may name them."""
+        return [tool.definition for tool, _ in self._tools.values()]
 
     def __contains__(self, name: object) -> bool:
         return name in self._tools
@@ -88,7 +92,13 @@ class Registry:
         return self._find(name)[0].definition
 
     def check(self, name: str, arguments: object) -> dict[str, Any]:
-        return self._find(name)[1].check(arguments)
+        tool, checker = self._find(name)
+        if tool.spelled and isinstance(arguments, Mapping):
+            ours = tool.spelled
+            renamed = {ours.get(key, key): value for key, value in arguments.items()}
+            # Both names at once are one too many, and the check says so.
+            arguments = renamed if len(renamed) == len(arguments) else arguments
+        return checker.check(arguments)
 
     def describe(self, name: str, arguments: Mapping[str, Any]) -> str:
         return self._told(name, self._find(name)[0].describe, arguments) or f"Running {name}"

@@ -5,7 +5,7 @@ Knows nothing of audio, sessions or the Realtime protocol.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from vivavoce.wire.values import Value
@@ -129,6 +129,12 @@ class Budget(Value):
     """Of one question, with instructions and tools."""
     result_chars: int = 4_000
     """Of one tool's result."""
+    history_tokens: int | None = None
+    """Of a talk that goes on in a new call, which is read before the first answer; None: as much
+    as there is room for."""
+    aside: Literal["any", "quiet", "never"] = "any"
+    """When it may be asked beside the talk, for a summary: at any time, only while nobody talks
+    here (it would take from them), or not at all."""
 
 
 class Brain(Protocol):
@@ -158,6 +164,15 @@ class Brain(Protocol):
 
     def count(self, text: str) -> int:
         """How many tokens a text is to this model; an estimate where it cannot tell."""
+        ...
+
+
+@runtime_checkable
+class Weighing(Protocol):
+    """A brain that knows how it writes down what stands before every talk."""
+
+    def fixed(self, instructions: str, tools: Sequence[Tool]) -> int:
+        """How many tokens instructions and tools are, as it reads them."""
         ...
 
 

@@ -42,7 +42,10 @@ class SessionUpdated(VoiceEvent):
 
 
 class SessionEnded(VoiceEvent):
-    """`reason`: completed, timeout, error, user_ended, budget."""
+    """`reason`: completed, timeout, error, user_ended (somebody hung up), budget; and where the
+    client was lost: `socket_reset` (its WebSocket broke), `client_silent` (a closed lid: nothing
+    came any more), `ice_lost` (WebRTC's way to it is dead), `never_connected` (nobody ever came).
+    """
 
     type = "session.ended"
     reason: str
@@ -127,7 +130,8 @@ class SessionStatus(VoiceEvent):
 
 
 class ContextUpdated(VoiceEvent):
-    """What the model was told: after a start, a resume or a restore."""
+    """What the model was told: after a start, a resume or a restore. `window`: in a long call the
+    oldest turns gave way to a summary."""
 
     type = "context.updated"
     reason: str
@@ -232,7 +236,8 @@ class ToolCompleted(VoiceEvent):
 
 
 class ToolError(VoiceEvent):
-    """`announced`: an `error` before it says the same."""
+    """`announced`: an `error` before it says the same. A command that failed has its
+    `exit_code`, and what it printed."""
 
     type = "tool.error"
     call_id: str
@@ -242,6 +247,8 @@ class ToolError(VoiceEvent):
     suggestion: str | None = None
     code: str | None = None
     announced: bool | None = None
+    exit_code: int | None = None
+    output_preview: str | None = None
 
 
 class TaskDelegated(VoiceEvent):
@@ -294,6 +301,20 @@ class TaskFailed(VoiceEvent):
     cancelled: bool = False
 
 
+class TaskDue(VoiceEvent):
+    """Something on the user's list has come due; `task_id` is that of the to-do, and `reminder_id`
+    of this time of it. `late` says that it was due a while ago: nobody was there to see it then.
+    It comes in the session that its user has now, or had last.
+    """
+
+    type = "task.due"
+    reminder_id: str
+    task_id: str
+    title: str
+    due_at: datetime
+    late: bool = False
+
+
 class ApprovalRequested(VoiceEvent):
     type = "approval.requested"
     approval_id: str
@@ -343,9 +364,14 @@ class IntentRetracted(VoiceEvent):
 
 
 class ConnectionStatus(VoiceEvent):
+    """How the client's sound is connected, by WebRTC (ICE and DTLS) or by WebSocket: connecting,
+    connected, disconnected (it may come back), closed, failed. `reason`: as of `session.ended`.
+    """
+
     type = "connection.status"
     webrtc_state: str
     data_channel_state: str
+    reason: str | None = None
 
 
 class RateLimitWarning(VoiceEvent):

@@ -22,6 +22,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from vivavoce.errors import SAID
+
 KEY = "x-vivavoce"
 
 SlotKind = Literal["words", "time", "repeat", "place", "thing", "choice", "number", "file", "text"]
@@ -50,6 +52,7 @@ OCCASIONS: Mapping[str, str] = {
     "slow": "said to who waits",
     "unheard": "nothing was heard, first the first time, last from then on",
     "typing": "added to the last of `unheard` where the user can type",
+    **dict.fromkeys(SAID, "a fault: the first while it is tried again, the last when not"),
 }
 """When an agent has a sentence of its own to say, and what is in braces then besides `{name}`."""
 

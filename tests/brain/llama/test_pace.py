@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vivavoce.brain.llama.brain import Pace
+from vivavoce.brain.llama.brain import LlamaBrain, Pace
+from vivavoce.wire.brain import Tool
 
 
 def test_a_slow_reader_gets_short_results(tmp_path: Path) -> None:
@@ -14,6 +15,9 @@ def test_a_slow_reader_gets_short_results(tmp_path: Path) -> None:
     assert slow.budget(4_000).result_chars < 600
     assert fast.budget(4_000).result_chars == 4_000
     assert slow.budget(4_000).context_tokens == 4_000
+    # Of a talk that goes on it begins with what it reads while the call is made.
+    assert 300 <= (slow.budget(4_000).history_tokens or 0) < 2_000
+    assert slow.budget(4_000).aside == "quiet"
 
 
 def test_a_busy_moment_changes_little(tmp_path: Path) -> None:
@@ -71,3 +75,16 @@ def test_another_file_under_the_same_name_is_measured_anew(tmp_path: Path) -> No
     pace.read(1000, 20_000)
     pace.keep()
     assert not Pace(tmp_path / "pace", "another").measured
+
+
+def test_instructions_and_tools_weigh_what_is_written_of_them(tmp_path: Path) -> None:
+    by_itself = LlamaBrain(tmp_path / "m.gguf", tmp_path / "a", name="m", led=False)
+    led = LlamaBrain(tmp_path / "m.gguf", tmp_path / "b", name="m")
+    clock = Tool("current_time", "Tells the time.", {"type": "object", "properties": {}})
+    hinted = Tool("current_time", "Tells the time.", {"type": "object", "x-vivavoce": {}})
+    bare, full = by_itself.fixed("Be brief.", ()), by_itself.fixed("Be brief.", (clock,))
+    assert 0 < bare < full
+    assert by_itself.fixed("Be brief. " * 400, (clock,)) > full + 900
+    # A talk that is led is not read with them.
+    assert led.fixed("Be brief.", (hinted,)) == 0
+    assert led.fixed("Be brief.", (clock,)) > 0

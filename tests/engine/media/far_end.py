@@ -69,6 +69,7 @@ class Heard:
     pieces: list[Pcm] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
     opened: int = 0
+    connects: int = 0
     playing_: list[str] = field(default_factory=list)
     played_: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
@@ -80,6 +81,9 @@ class Heard:
 
     def message(self, text: str) -> None:
         self.messages.append(text)
+
+    def connected(self) -> None:
+        self.connects += 1
 
     def channel_open(self) -> None:
         self.opened += 1

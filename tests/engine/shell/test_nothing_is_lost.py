@@ -140,7 +140,7 @@ class Mouth(HummingMouth):
 class Watcher:
     """Has the microphone, and keeps what it was told."""
 
-    id, peer, locked = 1, True, False
+    id, peer, locked, ours = 1, True, False, False
 
     def __init__(self) -> None:
         self.told: list[dict[str, Any]] = []

@@ -62,7 +62,9 @@ class Scene:
             for order in self.machine.receive(fact, self.now, position):
                 self.done.append(order)
                 if isinstance(order, orders.Send):
-                    strict(held({**order.event, "event_id": "event_1"}))
+                    whole = held({**order.event, "event_id": "event_1"})
+                    if not order.event["type"].startswith("vivavoce."):  # to our own server alone
+                        strict(whole)
                     self.sent.append(order.event)
         return [event["type"] for event in self.sent[before:]]
 

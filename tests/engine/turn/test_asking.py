@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vivavoce.engine.turn.asking import as_turns, within
-from vivavoce.engine.turn.playback import heard
+from vivavoce.engine.turn.progress import heard
 from vivavoce.wire.brain import Call, Result, Said, Turn
 from vivavoce.wire.realtime.items import (
     FunctionCall,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.engine.turn.scene import Scene, configured
 from vivavoce.engine.ports import Position
 from vivavoce.engine.turn import facts, orders
-from vivavoce.engine.turn.playback import heard
+from vivavoce.engine.turn.progress import heard
 from vivavoce.engine.turn.state import Phase
 from vivavoce.wire import brain
 from vivavoce.wire.realtime import client

@@ -364,6 +364,42 @@ def test_a_conversation_longer_than_the_context_loses_its_oldest_turns() -> None
     assert kept[-1].text.startswith("Number 39")
 
 
+def test_what_was_decided_in_turns_that_are_left_out_is_told_in_short() -> None:
+    scene = Scene(context_tokens=1_500)
+    scene.write("Let's use the blue door.")
+    for number in range(40):
+        scene.write(f"Number {number}: " + "word " * 30)
+    scene.respond()
+    first, *rest = scene.asked.turns
+    assert isinstance(first, brain.Said)
+    assert first.role == "system"
+    assert "Let's use the blue door" in first.text
+    assert len(rest) < 40
+    weight = sum(len(turn.text) // 4 + 1 for turn in scene.asked.turns if hasattr(turn, "text"))
+    assert weight <= 1_500
+
+
+def test_a_summary_of_the_clients_own_is_not_lost_with_the_turns_after_it() -> None:
+    scene = Scene(context_tokens=1_500)
+    told = client.message_item("s1", "system", "Previous conversation summary: The door is blue.")
+    scene.ask(client.CreateItem(told))
+    for number in range(40):
+        scene.write(f"Number {number}: " + "word " * 30)
+    scene.respond()
+    assert isinstance(scene.asked.turns[0], brain.Said)
+    assert scene.asked.turns[0].text.startswith("Previous conversation summary: The door is blue.")
+
+
+def test_instructions_and_tools_are_weighed_as_the_brain_reads_them() -> None:
+    light = Scene(context_tokens=1_500, fixed=lambda prompt, tools: 0)
+    heavy = Scene(context_tokens=1_500, fixed=lambda prompt, tools: 700)
+    for scene in (light, heavy):
+        for number in range(40):
+            scene.write(f"Number {number}: " + "word " * 30)
+        scene.respond()
+    assert len(heavy.asked.turns) < len(light.asked.turns)
+
+
 def test_truncation_disabled_fails_the_response_instead() -> None:
     scene = Scene(context_tokens=700)
     scene.ask(client.UpdateSession({"type": "realtime", "truncation": "disabled"}))

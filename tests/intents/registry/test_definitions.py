@@ -119,7 +119,11 @@ def test_a_led_brain_is_told_by_hints_what_each_slot_is_and_how_it_is_asked_for(
     assert hint.slots["scheduled_at"].questions[0] == "Sure! When should that be?"
     assert hint.slots["trigger_type"].derived["scheduled_at"] == "time"
     assert not hint.slots["trigger_type"].required
-    assert all("remind you" not in words for words in hint.confirm)  # it is on the list, no more
+    # A promise only where the result has one; at a place it is on the list, and no more.
+    promises = [words for words in hint.confirm if "remind you" in words]
+    assert promises
+    assert all("{remind}" in words for words in promises)
+    assert any("{" in words and "{remind}" not in words for words in hint.confirm)
 
 
 def test_descriptions_have_no_words_for_machines_and_few_examples() -> None:

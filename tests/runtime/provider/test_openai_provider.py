@@ -16,6 +16,7 @@ from vivavoce.runtime.provider.openai import OpenAIProvider, read_error, scrub
 from vivavoce.testing import ManualClock, ScriptedProvider
 from vivavoce.testing.realtime.faults import HttpError, NoLocation
 from vivavoce.wire import hints
+from vivavoce.wire.brain import Budget
 
 KEY = "sk-proj-AbC123secretXYZ789"
 
@@ -209,6 +210,28 @@ def test_the_context_of_a_model_goes_by_its_name(model: str, tokens: int) -> Non
     assert capabilities.session_seconds == 3600
     recommended = [voice.id for voice in capabilities.voices if voice.recommended]
     assert recommended == ["marin", "cedar"]
+
+
+def test_what_is_known_of_the_window_counts_more_than_the_name() -> None:
+    known = Budget(context_tokens=5_000, history_tokens=1_200)
+    provider = OpenAIProvider(
+        api_key="k",
+        model="vivavoce",
+        clock=ManualClock(),
+        window=lambda: known,
+        weigh=lambda prompt, tools: 7,
+    )
+    can = provider.capabilities
+    assert (can.context_tokens, can.history_tokens) == (5_000, 1_200)
+    assert provider.fixed({"instructions": "x" * 400, "tools": []}) == 7
+
+
+def test_instructions_and_tools_are_weighed_without_what_only_our_engine_is_told() -> None:
+    provider = OpenAIProvider(api_key="k", model="gpt-realtime", clock=ManualClock())
+    tool = {"type": "function", "name": "t", "description": "d", "parameters": {"type": "object"}}
+    hinted = {**tool, "parameters": {"type": "object", "x-vivavoce": {"words": "y" * 4_000}}}
+    assert provider.fixed({"tools": [hinted]}) == provider.fixed({"tools": [tool]}) < 100
+    assert provider.fixed({"instructions": "x" * 400}) == 100
 
 
 # --- What only our own engine is told -------------------------------------------------------

@@ -15,14 +15,14 @@ from tests.session.scene import START, WHO
 from vivavoce.errors import Conflict, RateLimited, Unavailable
 from vivavoce.runtime.agents.work import Permissions, Rule
 from vivavoce.runtime.calls.approvals import MAX_OWN, Approvals, _question
-from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest, succeeded
+from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest, answered
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.notifier import SessionNotifier
 from vivavoce.runtime.sessions.records import SessionRecords
 from vivavoce.runtime.sessions.registry import Registry
-from vivavoce.runtime.tasks.ports import Done, Work
+from vivavoce.runtime.tasks.ports import Done, Place, Work
 from vivavoce.session import effects as fx
 from vivavoce.session.events import (
     ApprovalAsked,
@@ -184,7 +184,7 @@ class Executor:
         except asyncio.CancelledError:
             await self.written.wait()
             raise
-        return succeeded("", 0)
+        return answered("", 0)
 
 
 def live_session(executor: Executor) -> LiveSession:
@@ -269,13 +269,20 @@ CALL = ToolCall(
 )
 
 
+class NothingDue:
+    async def waiting_for(self, user_id: str, but: object) -> tuple[News, ...]:
+        return ()
+
+
 class Person:
-    def __init__(self, name: str, *, sideband_up: bool, role: str = "operator") -> None:
+    def __init__(
+        self, name: str, *, sideband_up: bool, role: str = "operator", heard: float = 0.0
+    ) -> None:
         self.posted: list[object] = []
         self.records = SimpleNamespace(
             session=SimpleNamespace(id=name, conversation_id="c1", user_id="ann", role=role)
         )
-        self.vitals = SimpleNamespace(sideband_up=sideband_up)
+        self.vitals = SimpleNamespace(sideband_up=sideband_up, user_heard=heard)
         self.phase = "ready"
         self.machine = SimpleNamespace(state=SimpleNamespace(work=SimpleNamespace(news={})))
 
@@ -294,6 +301,31 @@ async def test_news_waits_for_a_sideband_that_is_down_for_a_moment() -> None:
     news = News("task:t1", "Done.", settles="t1")
     await notifier(away).tell(news, CALL)
     assert away.posted == [news]
+
+
+async def test_news_of_work_goes_where_its_user_is_now() -> None:
+    """They have left the device on which they asked for it, and it has not noticed yet."""
+    left, now = Person("vs_1", sideband_up=True, heard=1.0), Person("vs_2", sideband_up=True)
+    news = News("task:t1", "Done.", settles="t1")
+    await notifier(left, now).tell(news, CALL)
+    assert left.posted == [news]  # nothing was said on the other one yet
+    now.vitals.user_heard = 2.0
+    await notifier(left, now).tell(news, CALL)
+    assert now.posted == [TaskFinished("t1"), news]
+
+
+async def test_what_happens_to_work_is_seen_where_its_user_is_once_its_session_is_over() -> None:
+    there = Person("vs_2", sideband_up=True)
+    assert notifier(Person("vs_1", sideband_up=True), there).where(CALL) is None
+    assert notifier().where(CALL) is None
+    place = notifier(there).where(CALL)
+    assert place == Place(session_id="vs_2", conversation_id="c1")
+    async with work_bench() as bench:
+        task = await bench.tasks.start(ToolContext("ann", session_id="vs_1"), "Do it", "coder")
+        bench.notifier.now = place
+        await bench.tasks.progressed(task.id, "Half", 50, None)
+        found = await bench.store.events(after=0, limit=9, session_id="vs_2")
+        assert [one.type for one in found] == ["task.progress"]
 
 
 async def test_what_needs_a_yes_is_not_asked_in_a_session_that_may_less() -> None:
@@ -329,7 +361,7 @@ async def test_what_an_ended_call_was_about_to_say_is_said_in_the_next(
         before, after = Person("vs_1", sideband_up=True), Person("vs_2", sideband_up=True)
         before.phase, before.machine.state.work.news = phase, {f"task:{task.id}": "item_1"}
         both = notifier(before, after)
-        both.serve(bench.tasks, bench.approvals, bench.questions)
+        both.serve(bench.tasks, bench.approvals, bench.questions, cast("Any", NothingDue()))
         await both.welcome(cast("Any", after))
         assert bool(after.posted) is heard
 

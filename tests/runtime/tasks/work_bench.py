@@ -8,10 +8,18 @@ from contextlib import asynccontextmanager
 from typing import Any, cast
 
 from vivavoce.runtime.calls.approvals import Approvals, Concern
-from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest, succeeded
+from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest, answered
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.journal.log import Journal
-from vivavoce.runtime.tasks.ports import AgentCard, Backends, Done, Listener, TaskContext, Work
+from vivavoce.runtime.tasks.ports import (
+    AgentCard,
+    Backends,
+    Done,
+    Listener,
+    Place,
+    TaskContext,
+    Work,
+)
 from vivavoce.runtime.tasks.service import Tasks
 from vivavoce.session.events import SessionEvent
 from vivavoce.testing.fakes import ManualClock, MemoryStore
@@ -21,10 +29,14 @@ from vivavoce.wire.records.work import Role, Task
 class Notifier:
     def __init__(self) -> None:
         self.told: list[SessionEvent] = []
+        self.now: Place | None = None
 
     async def tell(self, event: SessionEvent, about: Concern, role: Role = "user") -> bool:
         self.told.append(event)
         return True
+
+    def where(self, about: Concern) -> Place | None:
+        return self.now
 
 
 class Someone:
@@ -77,7 +89,7 @@ class Calls:
 
     async def run(self, request: ToolRequest) -> ToolOutcome:
         self.requests.append(request)
-        return succeeded("fine", 1)
+        return answered("fine", 1)
 
     async def permitted(
         self, tool: str, arguments: Mapping[str, Any], question: str, task: Task

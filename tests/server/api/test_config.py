@@ -176,3 +176,26 @@ async def test_a_change_that_makes_no_sense_changes_nothing(
         refused(await d.http.patch(f"/config/session/{session_id}", json=wanted), status, code)
         unchanged = await d.patch(f"/config/session/{session_id}", {})
         assert unchanged["effective_config"]["voice"] == "marin"
+
+
+@pytest.mark.parametrize(
+    ("turns", "field", "words"),
+    [
+        ({"type": "server_vad", "threshold": "x"}, "turn_detection.threshold", "a number"),
+        ({"type": "server_vad", "odd": 1}, "turn_detection.odd", "not permitted"),
+        ({"type": "odd"}, "turn_detection", "Its type should be one of 'server_vad'"),
+        (5, "turn_detection", "an object that says its type"),
+    ],
+)
+async def test_what_is_wrong_is_named_as_it_was_sent_and_once(
+    turns: object, field: str, words: str, tmp_path: Path
+) -> None:
+    async with doors(tmp_path) as d:
+        session_id, _ = await d.talk()
+        path, body = f"/config/session/{session_id}", {"turn_detection": turns}
+        response = await d.http.patch(path, json=body)
+        [wrong] = refused(response, 400, "invalid_request")["details"]["fields"]
+        assert wrong["field"] == f"body.{field}"
+        assert words in wrong["message"]
+        assert "union" not in response.text.replace(wrong["type"], "")
+        assert "_kind" not in response.text

@@ -13,7 +13,7 @@ import pytest
 
 from tests.server.doors import MOMENT, doors
 from vivavoce import __version__
-from vivavoce.errors import InternalError
+from vivavoce.errors import InternalError, Unavailable
 from vivavoce.server import api
 from vivavoce.testing import ManualClock, ScriptedProvider
 from vivavoce.testing.realtime.faults import HttpError
@@ -21,8 +21,8 @@ from vivavoce.testing.realtime.faults import HttpError
 TOOLS = [
     *("current_time", "calculate", "wait"),
     *("read_file", "glob", "grep", "write_file", "edit_file", "undo_change", "bash"),
-    *("web_fetch", "web_search", "read_output"),
-    *("task", "list_tasks", "cancel_task", "answer_task"),
+    *("web_fetch", "read_output"),
+    *("list_tasks", "cancel_task", "answer_task"),
 ]
 
 
@@ -76,6 +76,24 @@ async def test_a_provider_in_trouble_makes_the_server_degraded(tmp_path: Path) -
         assert status["server"]["status"] == "degraded"
         assert status["openai"]["last_error"]
         assert str(d.provider.key) not in status["openai"]["last_error"]
+
+
+async def test_a_server_that_can_serve_nothing_is_unhealthy(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        d.provider.inject(HttpError(401, times=100))
+        answer = await d.http.get("/health")
+        assert (answer.status_code, answer.json()["status"]) == (503, "unhealthy")
+
+
+async def test_without_its_database_a_server_is_unhealthy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def gone() -> None:
+        raise Unavailable("The database is away.")
+
+    async with doors(tmp_path) as d:
+        monkeypatch.setattr(d.here.store, "log_bounds", gone)
+        assert (await d.http.get("/health")).status_code == 503
 
 
 async def test_status_has_what_a_dashboard_wants(tmp_path: Path) -> None:

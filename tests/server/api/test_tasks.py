@@ -110,6 +110,22 @@ async def test_what_changes_something_waits_for_a_click(tmp_path: Path) -> None:
         refused(late, 409, "conflict")
 
 
+async def test_a_call_that_waits_for_a_yes_when_its_time_is_up_says_so_and_goes_on(
+    tmp_path: Path,
+) -> None:
+    async with doors(tmp_path, tools=[paint]) as d:
+        body = {"arguments": {"colour": "red"}, "timeout_ms": 50, "call_id": "call_1"}
+        error = refused(await d.http.post("/execute/paint", json=body), 408, "tool_timeout")
+        assert "waits for the user's yes, and has not run" in error["message"]
+        details = error["details"]
+        assert (details["waiting_for"], details["call_id"]) == ("approval", "call_1")
+        await d.post(f"/approvals/{details['approval_id']}", {"granted": True})
+        async with asyncio.timeout(5):
+            while (done := await d.get("/tasks/call_1"))["status"] == "started":
+                await asyncio.sleep(0)
+        assert (done["status"], done["output"]) == ("completed", "painted red")
+
+
 async def test_a_lasting_yes_is_listed_and_can_be_taken_back(tmp_path: Path) -> None:
     async with doors(tmp_path, tools=[paint]) as d, asyncio.TaskGroup() as group:
         body = {"arguments": {"colour": "red"}}

@@ -10,6 +10,7 @@ import pytest
 
 from tests.server.doors import MOMENT, doors, refused
 from vivavoce.errors import ToolFailed
+from vivavoce.runtime.ports import ToolOutput
 from vivavoce.testing import ManualClock
 from vivavoce.tools.functions import tool
 
@@ -34,7 +35,14 @@ async def broken() -> str:
     raise RuntimeError("password=hunter2")
 
 
-TOOLS = (verbose, stubborn, broken)
+@tool(category="test")
+async def failing() -> ToolOutput:
+    """A command that ends badly."""
+    words = "Failed (exit code 2)."
+    return ToolOutput(f"{words}\nno such option", "log", failed=words, exit_code=2)
+
+
+TOOLS = (verbose, stubborn, broken, failing)
 
 
 # --- GET /tools ---------------------------------------------------------------------------
@@ -45,11 +53,13 @@ async def test_tools_are_listed_as_functions_and_by_category(tmp_path: Path) -> 
         listed = await d.get("/tools")
         assert set(listed) == {"tools", "count", "categories"}
         names = [found["name"] for found in listed["tools"]]
-        assert listed["count"] == len(names) == 20
+        assert listed["count"] == len(names) == 19
         for found in listed["tools"]:
             assert set(found) == {"type", "name", "description", "parameters"}
             assert found["type"] == "function"
-        assert {"name": "test", "tools": ["verbose", "stubborn", "broken"]} in listed["categories"]
+        assert {"name": "test", "tools": ["verbose", "stubborn", "broken", "failing"]} in listed[
+            "categories"
+        ]
         sorted_in = [name for category in listed["categories"] for name in category["tools"]]
         assert sorted(sorted_in) == sorted(names)
 
@@ -209,6 +219,73 @@ async def test_a_tool_that_fails_or_breaks_is_an_answer_and_the_same_one_again(
             assert response.status_code == 200
             assert response.json()["success"] is False
             assert "hunter2" not in response.text
+
+
+async def test_a_command_that_fails_is_no_success_anywhere_and_can_be_read(tmp_path: Path) -> None:
+    async with doors(tmp_path, tools=TOOLS) as d:
+        session_id, call = await d.talk()
+        await call.calls_tool("failing", call_id="call_1")
+        output = await call.expect(
+            "conversation.item.create", where={"item": {"type": "function_call_output"}}
+        )
+        assert output["item"]["output"].startswith("Failed (exit code 2).\nno such option")
+        told = await d.until(session_id, "tool.error")
+        assert (told["code"], told["exit_code"]) == ("command_failed", 2)
+        assert "no such option" in told["output_preview"]
+        body = {"arguments": {}, "call_id": "call_2"}
+        for done in (
+            await d.post("/execute/failing", body),
+            await d.post("/execute/failing", body),
+        ):
+            assert (done["success"], done["error"]) == (False, "Failed (exit code 2).")
+            assert "no such option" in done["output"]
+        assert (await d.get("/tasks/call_2"))["status"] == "failed"
+        assert (await d.get("/tools/failing"))["execution_stats"]["success_rate"] == 0.0
+        assert 'tool_failures_total{tool="failing"} 2.0' in (await d.http.get("/metrics")).text
+        [result] = [e for e in await d.transcript(session_id) if e["entry_type"] == "tool_result"]
+        assert result["tool_result"]["success"] is False
+        assert result["tool_result"]["exit_code"] == 2
+
+
+async def test_a_failure_has_the_code_of_its_cause(tmp_path: Path) -> None:
+    async with doors(tmp_path, tools=TOOLS) as d:
+        session_id, call = await d.talk()
+        await call.calls_tool("read_file", {"path": "nowhere.txt"}, call_id="call_1")
+        assert (await d.until(session_id, "tool.error", 1))["code"] == "not_found"
+        await call.calls_tool("stubborn", call_id="call_2")
+        assert (await d.until(session_id, "tool.error", 2))["code"] == "tool_failed"
+        await call.calls_tool("broken", call_id="call_3")
+        assert (await d.until(session_id, "tool.error", 3))["code"] == "internal_error"
+
+
+async def test_nobody_is_offered_work_that_nobody_can_do(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        names = [found["name"] for found in (await d.get("/tools"))["tools"]]
+        assert not {"task", "web_search"} & set(names)
+        opened = await d.post("/session")
+        assert not {"task", "web_search"} & {one["name"] for one in opened["tools"]}
+        asked = {"arguments": {"agent": "foundation:explorer", "task": "Find all Python files"}}
+        refused(await d.http.post("/execute/task", json=asked), 404, "tool_not_found")
+
+
+async def test_the_example_of_seed_003_is_taken(tmp_path: Path) -> None:
+    """`task` is what seed 003 calls the instruction."""
+    brain: dict[str, Any] = {"brain": "http://127.0.0.1:9/v1", "brain_model": "any"}
+    async with doors(tmp_path, **brain) as d:
+        asked = {
+            "arguments": {"agent": "foundation:explorer", "task": "Find all Python files"},
+            "call_id": "call_abc123",
+        }
+        done = await d.post("/execute/task", asked)
+        assert done["success"], done
+        [task] = (await d.get("/tasks"))["tasks"]
+        assert (task["agent"], task["description"]) == (
+            "foundation:explorer",
+            "Find all Python files",
+        )
+        await d.post(f"/tasks/{task['id']}/cancel")
+        both = {"arguments": {"instruction": "Find them", "task": "Find them"}}
+        refused(await d.http.post("/execute/task", json=both), 400, "invalid_arguments")
 
 
 async def test_a_session_that_is_over_runs_nothing_any_more(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ async def test_a_plain_user_has_no_files_no_commands_and_nothing_beyond_the_sand
             _as(d, role)
             found = await _tools(d)
             assert found & WITHHELD == has
-            assert {"calculate", "web_fetch", "task"} <= found
+            assert {"calculate", "web_fetch", "list_tasks"} <= found
         _as(d, None)
         for response in (
             await d.http.get("/tools/bash"),

@@ -123,10 +123,14 @@ def test_an_allowed_host_that_is_none_is_told_at_the_start(entry: str) -> None:
         web_tools(WebSettings(allowed_hosts=(entry,)))
 
 
-async def test_without_a_backend_the_answer_says_what_to_set() -> None:
+async def test_without_a_backend_it_is_not_offered_and_no_setting_is_named() -> None:
     tools = Registry(web_tools(WebSettings()))
-    with pytest.raises(ToolFailed, match=r"No search backend is set; set VIVAVOCE_SEARCH_URL"):
+    assert [one.name for one in tools.definitions()] == ["web_fetch"]
+    assert tools.definitions(["web_search"]) == []
+    assert "web_search" in [one.name for one in tools.known()]
+    with pytest.raises(ToolFailed) as refusal:
         await run(tools, "web_search", query="space news")
+    assert "VIVAVOCE" not in refusal.value.message
     with pytest.raises(InvalidArguments):
         await run(tools, "web_search", query="  ")
     assert search_of(WebSettings(search_backend="brave")) is None

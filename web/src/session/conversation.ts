@@ -126,10 +126,10 @@ export class Conversation {
       tell({ type: "call.placing", transport: null });
       await this.#ready(tell, signal);
       const { key, ...opened } = await this.#opened(signal);
-      visit = new Visit(this.ports, life, tell, opened.session_id);
+      visit = new Visit(this.ports, this.store, life, tell, opened.session_id);
       visit.follow(opened.stream_token.value, opened.last_event_id);
-      const { newKey, moveWanted, moved } = visit;
-      const line = { ...this.ports, microphone, tell, newKey, moveWanted, moved };
+      const { newKey, moveWanted, moved, shown } = visit;
+      const line = { ...this.ports, microphone, tell, newKey, moveWanted, moved, shown };
       await keepCalling(line, key, signal);
     } finally {
       if (this.#microphone === microphone) this.#microphone = null;

@@ -4,6 +4,7 @@
 import type { Microphone } from "../audio/microphone";
 import type { Choice } from "../transport/choice";
 import { type Call, NoWay, type Transport } from "../transport/transport";
+import type { Said } from "../transport/shown";
 import { ApiError } from "../wire/api";
 import { aborted, orAborted } from "./aborting";
 import type { Pause } from "./readiness";
@@ -24,6 +25,8 @@ export interface LinePorts {
   readonly tell: (fact: Fact) => void;
   readonly pause: Pause;
   readonly now: () => number;
+  /** What the call's own channel shows of the talk. */
+  readonly shown: (said: Said) => void;
   /** Another key for the same session: each opens one call. */
   readonly newKey: () => Promise<string>;
   /** Resolves when the session wants another call, with why; "lost" where it has none any more. */
@@ -136,7 +139,8 @@ async function placed(ports: LinePorts, given: string | null, signal: AbortSigna
       key ??= await ports.newKey();
       signal.throwIfAborted();
       const sounding = (on: boolean) => ports.tell({ type: "sound", on });
-      const connecting = ports.transports[kind].connect(key, ports.microphone, signal, sounding);
+      const { microphone, shown } = ports;
+      const connecting = ports.transports[kind].connect(key, microphone, signal, sounding, shown);
       const call = await orAborted(connecting, signal, (late) => late.close());
       ports.tell({ type: "call.up", transport: kind });
       return call;

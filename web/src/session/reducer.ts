@@ -131,6 +131,10 @@ function heard(state: State, fact: ServerFact): State {
 /** What was decided elsewhere is said: a card that just goes would be a riddle. */
 function heardAtWork(state: State, fact: WorkFact): State {
   const work = heardOfWork(state.work, fact);
+  if (fact.name === "task.due" && state.stage === "live") {
+    const { reminder_id, title } = fact.data;
+    return { ...state, work, lines: transcript.due(state.lines, reminder_id, title) };
+  }
   if (fact.name !== "approval.resolved") return { ...state, work };
   const { approval_id, tool_name, granted, by } = fact.data;
   const shown = state.work.approvals.some((one) => one.id === approval_id);

@@ -22,7 +22,7 @@ export type Stage =
 
 export interface Line {
   readonly id: string;
-  readonly kind: "user" | "assistant" | "tool" | "intent";
+  readonly kind: "user" | "assistant" | "tool" | "intent" | "due";
   readonly text: string;
   /** What was meant to follow, but was never heard. */
   readonly unheard: string;

@@ -60,6 +60,11 @@ export function understood(lines: Lines, id: string, news: Understood): Lines {
   });
 }
 
+/** Something on the list is due: a line where it came. */
+export function due(lines: Lines, id: string, title: string): Lines {
+  return changed(opened(lines, id, "due"), id, (line) => ({ ...line, text: title, done: true }));
+}
+
 /** The card that came of a tool's call says more than its line does. */
 export function withoutCallOf(lines: Lines, id: string): Lines {
   const at = lines.findIndex((line) => line.id === id);
@@ -67,11 +72,11 @@ export function withoutCallOf(lines: Lines, id: string): Lines {
   return at >= 0 && next?.kind === "intent" ? lines.filter((line) => line.id !== id) : lines;
 }
 
-/** The server's record after a gap. It has no cards: those that there are stay at their place. */
+/** The server's record after a gap. It has no cards and nothing that was due: those that there are stay at their place. */
 export function reread(lines: Lines, entries: readonly TranscriptEntry[]): Lines {
   return lines.reduce<Lines>((fresh, line, at) => {
-    if (line.kind !== "intent") return fresh;
-    return changed(opened(fresh, line.id, "intent", lines[at - 1]?.id), line.id, () => line);
+    if (line.kind !== "intent" && line.kind !== "due") return fresh;
+    return changed(opened(fresh, line.id, line.kind, lines[at - 1]?.id), line.id, () => line);
   }, fromEntries(entries));
 }
 

@@ -1,14 +1,15 @@
 /** One session of the server's while the page is in it. Knows nothing of sound, and of the
  * conversation around it only what it may tell and when it is over. */
 
+import type { Said } from "../transport/shown";
 import { deferred } from "../transport/transport";
-import type { Api } from "../wire/api";
+import { type Api, ApiError } from "../wire/api";
 import type { StreamListener, StreamStart } from "../wire/stream";
 import { hungUp } from "./aborting";
 import { isIntent } from "./intents";
 import type { Pause } from "./readiness";
-import type { ServerFact, Tell } from "./state";
-import { createStore, until } from "./store";
+import type { ServerFact, State, Tell } from "./state";
+import { createStore, type Store, until } from "./store";
 
 export interface VisitPorts {
   readonly api: Api;
@@ -16,7 +17,10 @@ export interface VisitPorts {
   readonly pause: Pause;
 }
 
+const PATIENCE_MS = 10_000; // for what the server heard to be told
 const FAREWELL_MS = 2000; // for how the last answer ended
+/** Nobody wanted it to end: see `session.ended`. */
+const LOST = ["error", "socket_reset", "client_silent", "ice_lost", "never_connected"];
 
 /** Why another call is wanted: it is placed beside the one that is on, but where that is lost. */
 export type Move = "cap" | "provider" | "lost";
@@ -32,6 +36,7 @@ export class Visit {
 
   constructor(
     private readonly ports: VisitPorts,
+    private readonly store: Store<State>,
     private readonly life: AbortController,
     private readonly tell: Tell,
     private sessionId: string,
@@ -94,6 +99,27 @@ export class Visit {
     await until(this.#moves, (count) => count > before, this.life.signal);
   };
 
+  /** What the call showed and the server has not told by then, it did not hear: it is handed in,
+   * until the server has it. One item is stored once, whoever tells of it. */
+  readonly shown = (said: Said): void => {
+    void this.#handIn(said, this.sessionId).catch(() => undefined); // it is over
+  };
+
+  async #handIn({ itemId, role, text }: Said, sessionId: string): Promise<void> {
+    const { signal } = this.life;
+    const at = new Date().toISOString();
+    for (;;) {
+      await this.ports.pause(PATIENCE_MS, signal);
+      if (this.store.get().lines.some(({ id, done }) => id === itemId && done)) return;
+      const entry = { item_id: itemId, entry_type: role, text, timestamp: at };
+      const stored = await this.ports.api.handIn(sessionId, entry).then(
+        () => true,
+        (fault: unknown) => fault instanceof ApiError && !fault.passing,
+      );
+      if (stored) return;
+    }
+  }
+
   #heard(fact: ServerFact): void {
     if (this.life.signal.aborted) {
       // It is over for the page: only what was really said, and what came of it, still matters.
@@ -101,8 +127,9 @@ export class Visit {
       if (fact.name === "session.ended") this.#farewell.resolve();
       return;
     }
-    if (fact.name === "session.ended" && fact.data.reason === "error") {
-      // The provider was lost for good, but the conversation was not: it goes on in a new session.
+    if (fact.name === "session.ended" && LOST.includes(fact.data.reason)) {
+      // The provider was lost for good, or we were for too long; the conversation was not, and goes
+      // on in a new session.
       this.#ended = true;
       this.tell({ type: "call.lost" });
       this.#wanted.set("lost");

@@ -2,6 +2,7 @@
 
 import type { Microphone } from "../audio/microphone";
 import type { TransportKind } from "../session/state";
+import type { Said } from "./shown";
 
 export interface Call {
   readonly kind: TransportKind;
@@ -18,6 +19,8 @@ export interface Transport {
     microphone: Microphone,
     signal: AbortSignal,
     sounding: (on: boolean) => void,
+    /** What its own channel shows of the talk, where it has one. */
+    shown: (said: Said) => void,
   ): Promise<Call>;
 }
 

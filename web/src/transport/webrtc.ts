@@ -1,11 +1,13 @@
 /** The sound over WebRTC: microphone track out, remote track into an audio element.
  *
- * The data channel is there because providers expect it; the page says nothing on it and reads
- * nothing from it, since the server configures the call and `/events` tells what happens. */
+ * The data channel is there because providers expect it. The page says nothing on it, since the
+ * server configures the call, and `/events` tells what happens; what it shows is kept for when the
+ * server could not hear it. */
 
 import type { Microphone } from "../audio/microphone";
 import { type Api, ApiError } from "../wire/api";
 import type { IceConfigResponse } from "../wire/types";
+import { reader, type Said } from "./shown";
 import { type Call, deferred, NoWay, type Transport, within } from "./transport";
 
 const GATHER_MS = 1000;
@@ -15,7 +17,13 @@ const DISCONNECTED_MS = 5000; // it often comes back by itself before that
 export class WebRtcTransport implements Transport {
   constructor(private readonly api: Api) {}
 
-  async connect(key: string, microphone: Microphone, signal: AbortSignal): Promise<Call> {
+  async connect(
+    key: string,
+    microphone: Microphone,
+    signal: AbortSignal,
+    _sounding: (on: boolean) => void,
+    shown: (said: Said) => void,
+  ): Promise<Call> {
     if (typeof RTCPeerConnection === "undefined") {
       throw new NoWay("This browser has no WebRTC.", false);
     }
@@ -30,6 +38,8 @@ export class WebRtcTransport implements Transport {
         peer.addTrack(track, microphone.stream);
       }
       const channel = peer.createDataChannel("oai-events");
+      const read = reader(shown);
+      channel.onmessage = ({ data }) => read(data);
       peer.ontrack = ({ track, streams }) => {
         speaker.srcObject = streams[0] ?? new MediaStream([track]);
         void speaker.play().catch(() => undefined); // refused only where nobody pressed a button

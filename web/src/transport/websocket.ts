@@ -16,6 +16,8 @@ import { type Call, deferred, NoWay, type Transport, within } from "./transport"
 
 const OPEN_MS = 5000;
 const PIECES_A_SECOND = 25;
+const STALLED_MS = 8000; // nothing gets through: a network that is gone closes no socket
+const DONE = 1000; // a close that is meant: somebody hung up
 
 export class WebSocketTransport implements Transport {
   constructor(private readonly api: Api) {}
@@ -33,7 +35,7 @@ export class WebSocketTransport implements Transport {
     const inRate = grant.input_format.rate;
     const outRate = grant.output_format.rate;
     const heard = new Heard(outRate, sounding);
-    const parts: (() => void)[] = [() => socket.close(1000)];
+    const parts: (() => void)[] = [() => socket.close(DONE)];
     // Once: parts are taken out as they are closed. The other side may take a while to agree.
     const close = () => {
       for (const part of parts.splice(0)) part();
@@ -54,7 +56,8 @@ export class WebSocketTransport implements Transport {
         speaker.close();
         heard.interrupt();
       });
-      const line = new Line(socket, speaker, heard, inRate);
+      const line = new Line(socket, speaker, heard, inRate, () => closed.resolve());
+      parts.unshift(() => line.hangUp());
       deliver = (event) => line.received(event);
       early.forEach(deliver);
       parts.push(await capture(microphone, inRate, (pcm, level) => line.said(pcm, level)));
@@ -112,12 +115,14 @@ class Line {
   readonly #ducking = new Ducking();
   readonly #outbox: Outbox;
   #interruptible = true;
+  #drainedAt = performance.now();
 
   constructor(
     private readonly socket: WebSocket,
     private readonly speaker: Speaker,
     private readonly heard: Heard,
     inRate: number,
+    private readonly lost: () => void,
   ) {
     const base64ASecond = (inRate * 2 * 4) / 3;
     this.#outbox = new Outbox(socket, base64ASecond, PIECES_A_SECOND);
@@ -125,6 +130,9 @@ class Line {
 
   said(pcm: Int16Array, level: number): void {
     if (this.socket.readyState !== WebSocket.OPEN) return;
+    const now = performance.now();
+    if (this.socket.bufferedAmount === 0) this.#drainedAt = now;
+    if (now - this.#drainedAt > STALLED_MS) return this.lost();
     this.#outbox.push(
       JSON.stringify({ type: "input_audio_buffer.append", audio: toBase64(pcm) }),
     );
@@ -155,6 +163,11 @@ class Line {
         }
         break;
     }
+  }
+
+  /** Whoever hangs up in the middle of an answer has heard it so far, and no further. */
+  hangUp(): void {
+    if (this.socket.readyState === WebSocket.OPEN) this.interrupt();
   }
 
   private play(item: string, pcm: Int16Array<ArrayBuffer>): void {

@@ -11,6 +11,7 @@ const SPEAKERS: Record<Line["kind"], string> = {
   assistant: "Assistant",
   tool: "Tool",
   intent: "Understood",
+  due: "Due",
 };
 
 interface Props {

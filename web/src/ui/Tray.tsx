@@ -3,11 +3,11 @@
 import { useEffect, useId, useState } from "react";
 import type { WorkClient } from "../session/work/client";
 import { over, type Work } from "../session/work/work";
-import { inOrder, isNew, questionsOf, trayWords } from "../session/work/words";
+import { agoWords, inOrder, isNew, questionsOf, trayWords, visible } from "../session/work/words";
 import { Ask } from "./Ask";
 import { TaskCard } from "./TaskCard";
 
-export type WorkActions = Pick<WorkClient, "cancel" | "answer" | "seen">;
+export type WorkActions = Pick<WorkClient, "cancel" | "answer" | "seen" | "noted">;
 
 interface Props {
   work: Work;
@@ -24,15 +24,15 @@ export function Tray({ work, actions, quiet }: Props) {
     if (asked) setWish(null); // a new question is not missed for having put the tray away
   }, [asked]);
 
-  const { tasks, questions, unread } = work;
+  const { tasks, questions, due, unread } = work;
   const problem = quiet ? null : unread;
-  const some = tasks.length + questions.length > 0;
+  const some = tasks.length + questions.length + due.length > 0;
   if (!some && !problem) return null;
   const seen = (id: string) => {
     setWish(true); // what is being read stays where it is
     actions.seen(id);
   };
-  const open = wish ?? (asked !== "" || tasks.some((task) => !over(task) || isNew(task, work)));
+  const open = wish ?? (asked !== "" || due.length > 0 || tasks.some((task) => !over(task) || isNew(task, work)));
   return (
     <section className="tray" aria-label="Tasks" data-testid="tasks">
       {some && (
@@ -53,6 +53,17 @@ export function Tray({ work, actions, quiet }: Props) {
         </p>
       )}
       <ul id={id} hidden={!open}>
+        {due.map(({ id, title, due_at }) => (
+          <li key={id} className="task due" data-testid="due">
+            <div className="head">
+              <p className="title">{visible(title)}</p>
+              <button type="button" className="small" onClick={() => void actions.noted(id)}>
+                Got it<span className="unseen">: {visible(title)}</span>
+              </button>
+            </div>
+            <p className="remark">Due {agoWords(due_at, Date.now())}</p>
+          </li>
+        ))}
         {questions.map((question) => (
           <li key={question.id} className="task">
             <Ask

@@ -17,6 +17,7 @@ import type {
   SessionResponse,
   SessionStateResponse,
   VoiceSessionResponse,
+  ReminderListResponse,
   WorkListResponse,
   WorkResponse,
 } from "./types";
@@ -100,6 +101,13 @@ export class Api {
     await this.ask(path, { method: "POST", keepalive: true });
   }
 
+  /** Something that was said, for a server that may not have heard it. */
+  async handIn(sessionId: string, entry: object): Promise<void> {
+    const path = `sessions/${encodeURIComponent(sessionId)}/transcript`;
+    const headers = { "content-type": "application/json" };
+    await this.ask(path, { method: "POST", headers, body: JSON.stringify({ entries: [entry] }) });
+  }
+
   iceConfig(): Promise<IceConfigResponse> {
     return this.json("ice-config");
   }
@@ -125,6 +133,15 @@ export class Api {
   async answerTask(id: string, questionId: string, answer: string): Promise<void> {
     const body = { answer, question_id: questionId };
     await this.ask(`tasks/${encodeURIComponent(id)}/answer`, posted(body));
+  }
+
+  /** What came due and was not told yet. */
+  reminders(signal?: AbortSignal): Promise<ReminderListResponse> {
+    return this.json("api/v1/reminders?waiting=true", { signal: signal ?? null });
+  }
+
+  async seenReminder(id: string): Promise<void> {
+    await this.ask(`api/v1/reminders/${encodeURIComponent(id)}/seen`, { method: "POST" });
   }
 
   approvals(signal?: AbortSignal): Promise<ApprovalListResponse> {

@@ -162,6 +162,19 @@ export interface ReconnectResponse {
   last_event_id: number;
 }
 
+export interface ReminderListResponse {
+  reminders: ReminderView[];
+}
+
+export interface ReminderView {
+  id: string;
+  task_id: string;
+  title: string;
+  due_at: string;
+  status: "waiting" | "told" | "dropped";
+  told_at: string | null;
+}
+
 export interface SearchHit {
   message_id: string;
   conversation_id: string;
@@ -247,6 +260,7 @@ export interface TranscriptEntry {
   item_id?: string | null;
   interrupted?: boolean | null;
   generated_text?: string | null;
+  heard_estimated?: boolean | null;
 }
 
 export interface TurnTrace {
@@ -473,6 +487,8 @@ export interface VoiceEvents {
     suggestion?: string;
     code?: string;
     announced?: boolean;
+    exit_code?: number;
+    output_preview?: string;
   };
   "task.delegated": {
     session_id?: string;
@@ -517,6 +533,15 @@ export interface VoiceEvents {
     details: string[];
     suggestions: string[];
     cancelled?: boolean;
+  };
+  "task.due": {
+    session_id?: string;
+    timestamp: string;
+    reminder_id: string;
+    task_id: string;
+    title: string;
+    due_at: string;
+    late?: boolean;
   };
   "approval.requested": {
     session_id?: string;
@@ -566,6 +591,7 @@ export interface VoiceEvents {
     timestamp: string;
     webrtc_state: string;
     data_channel_state: string;
+    reason?: string;
   };
   "rate_limit.warning": {
     session_id?: string;
@@ -634,6 +660,7 @@ export const EVENT_NAMES: readonly EventName[] = [
   "task.question",
   "task.completed",
   "task.failed",
+  "task.due",
   "approval.requested",
   "approval.resolved",
   "intent.submitted",

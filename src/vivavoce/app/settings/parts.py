@@ -374,6 +374,9 @@ class EngineSettings(BaseSettings):
     session_cap_seconds: float = Field(default=0.0, ge=0, le=24 * 3600)
     """Seconds one call may last at the provider, the embedded engine too; before that the session
     moves to another call. 0 is what is known of the provider: an hour."""
+    context_tokens: int = Field(default=0, ge=0, le=10_000_000)
+    """Tokens that a model is asked at once: instructions, tools and the talk. 0 is all that it
+    reads, as its name, its file or its server tells; a server that does not tell is asked 8,000."""
     voice: str = Field(default="marin", min_length=1)
     """Voice, in place of the one the agent names."""
     transcription_model: str = Field(default="gpt-4o-mini-transcribe", min_length=1)
@@ -429,6 +432,9 @@ class EngineSettings(BaseSettings):
     understand."""
     engine_sessions: int = Field(default=8, ge=1, le=1000)
     """Calls of the embedded engine at once."""
+    grace_seconds: float = Field(default=60.0, ge=0, le=3600)
+    """So many seconds a call of the embedded engine waits for a client that vanished without
+    hanging up; 0: it ends at once."""
     single_use_secrets: bool = False
     """Whether a client secret of the Realtime API opens one session only, instead of several until
     it expires. Those that the server mints for its own pages always do."""

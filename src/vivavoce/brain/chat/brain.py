@@ -10,17 +10,31 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Mapping,
+    Sequence,
+)
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 
-from vivavoce.brain.chat.protocol import Dialect, Reading, body
-from vivavoce.errors import BrainError
+from vivavoce.brain.chat.protocol import (
+    Dialect,
+    Reading,
+    as_tool,
+    body,
+    context_by_name,
+    context_told,
+)
+from vivavoce.errors import BrainBusy, BrainError, BrainFull, BrainLocked, BrainSpent
 from vivavoce.logs import fields
 from vivavoce.retrying import retried
-from vivavoce.wire.brain import Ask, Budget, Piece
+from vivavoce.wire.brain import Ask, Budget, Piece, Tool
 
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI
@@ -64,15 +78,18 @@ class ChatBrain:
         model: str = "",
         key: str | None = None,
         patience: float = 60.0,
-        budget: Budget | None = None,
+        context_tokens: int = 0,
     ) -> None:
+        """`context_tokens`: what it is asked at most; 0 is as its name or its server tells."""
         self._url = httpx.URL(url.rstrip("/"))
         if key and not (key.isascii() and key.isprintable()):
             raise BrainError("The key for the language model is not one: it has odd characters.")
         self._model = model
         self._key = key
         self._patience = patience
-        self._budget = budget or Budget()
+        self._given = context_tokens
+        self._told: int | None = None  # by the server
+        self._looked = context_tokens > 0
         self._dialect = Dialect()
         self._client: AsyncOpenAI | None = None
         self._loading = asyncio.Lock()
@@ -83,11 +100,36 @@ class ChatBrain:
 
     @property
     def budget(self) -> Budget:
-        return self._budget
+        tokens = self._given or self._told or context_by_name(self._model)
+        return Budget() if tokens is None else Budget(context_tokens=tokens)
+
+    def fixed(self, instructions: str, tools: Sequence[Tool]) -> int:
+        written = sum(len(json.dumps(as_tool(tool))) for tool in tools)
+        return self.count(instructions) + -(-written // 4)
 
     async def warm(self, ask: Ask) -> None:
-        """Reading beforehand would cost money, and most servers cannot; but we can be ready."""
+        """Reading beforehand would cost money, and most servers cannot; but we can be ready, and
+        ask once how much the model reads."""
         await self._sdk()
+        if not self._looked:
+            self._looked = True
+            try:
+                await self._look()
+            except BrainError:  # it cannot be reached: next time, perhaps
+                self._looked = False
+
+    async def _look(self) -> None:
+        """A server that lists no window, or no models at all, leaves it as it is."""
+        from openai import APIStatusError
+
+        try:
+            listed = await self._sent(lambda client: client.models.list())
+            models = [entry.model_dump() for entry in listed.data]
+        except (APIStatusError, ValueError, TypeError, AttributeError):
+            return
+        named = [entry for entry in models if entry.get("id") == self._model]
+        for entry in named or (models if len(models) == 1 else ()):
+            self._told = context_told(entry)
 
     def forget(self, live: str) -> None:
         pass
@@ -332,14 +374,14 @@ def _refusal(
     told = f"{code} {message}".lower()
     wait = _retry_after(headers)
     if status in (401, 403):
-        return BrainError("The language model's server does not accept the key.", status=status)
+        return BrainLocked("The language model's server does not accept the key.", status=status)
     if status == 429 and "quota" in told:
-        return BrainError("The account at the language model's server is used up.", status=status)
+        return BrainSpent("The account at the language model's server is used up.", status=status)
     if status == 429:
         words = "The language model's server has too much to do."
-        return BrainError(words, status=status, retry_after_ms=wait)
+        return BrainBusy(words, status=status, retry_after_ms=wait)
     if status == 413 or any(words in told for words in _TOO_LONG):
-        return BrainError("The conversation is too long for the language model.", status=status)
+        return BrainFull("The conversation is too long for the language model.", status=status)
     if status == 404 and "model" in told:
         return BrainError(f"The server has no language model {model!r}.", status=status)
     if status == 404:

@@ -71,6 +71,38 @@ class Dialect(Value):
         return None
 
 
+CONTEXT_BY_PREFIX: dict[str, int] = {
+    "gpt-4o": 128_000,
+    "gpt-4.1": 1_000_000,
+    "gpt-5": 400_000,
+    "o3": 200_000,
+    "o4": 200_000,
+    "claude-": 200_000,
+    "gemini-": 1_000_000,
+}
+"""Tokens, of models whose servers do not list it."""
+_TOLD_AS = ("max_model_len", "context_length", "context_window", "max_context_length", "n_ctx")
+"""What servers call it in their list of models: vLLM, OpenRouter, Groq, LM Studio, llama.cpp."""
+_LEAST_CONTEXT, _MOST_CONTEXT = 1_000, 10_000_000
+
+
+def context_by_name(model: str) -> int | None:
+    bare = model.rpartition("/")[2]
+    known = [prefix for prefix in CONTEXT_BY_PREFIX if bare.startswith(prefix)]
+    return CONTEXT_BY_PREFIX[max(known, key=len)] if known else None
+
+
+def context_told(entry: Json) -> int | None:
+    """How much a model reads, as its server lists it."""
+    meta = entry.get("meta")
+    for told in (entry, meta if isinstance(meta, dict) else {}):
+        for name in _TOLD_AS:
+            value = told.get(name)
+            if type(value) is int and _LEAST_CONTEXT <= value <= _MOST_CONTEXT:
+                return value
+    return None
+
+
 def body(ask: Ask, model: str, dialect: Dialect) -> Json:
     """Streamed; with what the server counted at the end, where it can."""
     made: Json = {"model": model, "messages": list(messages(ask)), "stream": True}
@@ -82,7 +114,7 @@ def body(ask: Ask, model: str, dialect: Dialect) -> Json:
         )
     # Not every server obeys "none", so a model that may call nothing is shown nothing to call.
     if ask.tools and ask.tool_choice != "none":
-        made["tools"] = [_tool(tool) for tool in ask.tools]
+        made["tools"] = [as_tool(tool) for tool in ask.tools]
         if dialect.tool_choice:
             made["tool_choice"] = _choice(ask)
         if dialect.parallel_tool_calls:
@@ -140,7 +172,7 @@ def _call(call: Call) -> Json:
     return {"id": call.call_id, "type": "function", "function": function}
 
 
-def _tool(tool: Tool) -> Json:
+def as_tool(tool: Tool) -> Json:
     function: Json = {"name": tool.name, "parameters": bare(tool.parameters or _NO_PARAMETERS)}
     if tool.description:
         function["description"] = tool.description

@@ -61,6 +61,10 @@ _SAID, _WRITTEN = 3, 12
 """Sentences of an answer, for the ear and for the eye."""
 _RESULT_SECONDS = 3.0
 _MOST_RESULT, _LEAST_RESULT = 4_000, 300
+_HISTORY_SECONDS = 20.0
+"""Of reading, at the beginning of a call that goes on with a talk: it reads while the call is
+made and while the user speaks."""
+_LEAST_HISTORY = 300
 _GUESS = 60.0
 _CHARS = 4.0
 _LATELY = 4
@@ -111,6 +115,7 @@ class LlamaBrain:
         self._told: dict[str, str] = {}
         """By the process, of its device."""
         self._markup = CHATML
+        self._fixed = Ask("", ()), 0  # what was weighed last
         self._pace = Pace(cache / f"{name}.json", _identity(model))
         self._connection: Connection | None = None
         self._ready, self._failed = asyncio.Event(), asyncio.Event()
@@ -127,8 +132,20 @@ class LlamaBrain:
     @property
     def budget(self) -> Budget:
         budget = self._pace.budget(self._context - _OUTPUT)
-        # Where the talk is led it is not the model who reads results.
-        return budget if self._leading is None else replace(budget, result_chars=_MOST_RESULT)
+        if self._leading is None:
+            return budget
+        # Where the talk is led it is not the model who reads results, or what was said long ago.
+        return replace(budget, result_chars=_MOST_RESULT, history_tokens=None)
+
+    def fixed(self, instructions: str, tools: Sequence[Tool]) -> int:
+        ask = Ask(instructions, (), tuple(tools))
+        if self._leading is not None and self._leading.leads(ask):
+            return 0  # neither is read: the talk has the whole window
+        known, tokens = self._fixed
+        if known != ask:
+            tokens = self.count(prompt(ask, room=self._context, count=self.count, finished=False))
+            self._fixed = ask, tokens
+        return tokens
 
     def count(self, text: str) -> int:
         return self._pace.count(text)
@@ -631,7 +648,12 @@ class Pace:
 
     def budget(self, context: int) -> Budget:
         chars = self.tokens_per_second * _RESULT_SECONDS * self.chars_per_token
-        return Budget(context, int(min(max(chars, _LEAST_RESULT), _MOST_RESULT)))
+        return Budget(
+            context,
+            int(min(max(chars, _LEAST_RESULT), _MOST_RESULT)),
+            history_tokens=int(max(self.tokens_per_second * _HISTORY_SECONDS, _LEAST_HISTORY)),
+            aside="quiet",
+        )
 
     def keep(self) -> None:
         if not self._measured:

@@ -43,7 +43,7 @@ from typing import Any
 
 from vivavoce.brain.llama.grammar import MARK
 from vivavoce.brain.llama.markup import END, START
-from vivavoce.errors import BrainError
+from vivavoce.errors import BrainFull
 from vivavoce.wire.brain import Ask, Call, CallArguments, CallEnded, Piece, Result, Said, Tool, Turn
 from vivavoce.wire.values import Value
 
@@ -328,7 +328,7 @@ def _fitting(turns: tuple[Turn, ...], room: int, count: Count) -> tuple[Turn, ..
     shortened = tuple(_shortened(turn) for turn in kept)
     if sum(count(text) for text in _each(shortened)) <= room:
         return shortened
-    raise BrainError("That is more than this language model can read at once.")
+    raise BrainFull("That is more than this language model can read at once.")
 
 
 def _from(turns: tuple[Turn, ...], weights: Sequence[int], dropped: int) -> tuple[Turn, ...]:

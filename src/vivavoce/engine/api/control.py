@@ -25,7 +25,7 @@ from vivavoce.engine.turn.manners import Manners
 from vivavoce.engine.turn.requests import check_opus
 from vivavoce.engine.turn.state import Policy
 from vivavoce.errors import ModelUnavailable, NotFound, Unavailable
-from vivavoce.wire.brain import Brain
+from vivavoce.wire.brain import Brain, Budget, Weighing
 from vivavoce.wire.realtime.refusal import Refused
 from vivavoce.wire.realtime.session import Kind, NoiseReductionType
 from vivavoce.wire.values import Value
@@ -41,15 +41,25 @@ class EngineOptions(Value):
     voice: str = "marin"
     max_sessions: int = 8
     session_seconds: float = 3600.0
+    kept_seconds: float = 60.0
+    """So long a call of our own server waits for a client that vanished."""
     responses_per_minute: int | None = None
     backchannel: frozenset[str] = frozenset()
-    context_tokens: int = 8_000
-    """At most; a brain that reads slowly is asked less."""
+    context_tokens: int | None = None
+    """At most; None is all that the brain reads."""
     speculate: bool = True
     manners: Manners | None = None
     noise_reduction: NoiseReductionType | None = None
     """Where a session does not say."""
     media: MediaOptions = field(default_factory=MediaOptions)
+
+
+def reads(brain: Brain, most: int | None) -> Budget:
+    """What this brain is asked at once, within what the operator allows."""
+    budget = brain.budget
+    if not most or most >= budget.context_tokens:
+        return budget
+    return replace(budget, context_tokens=most)
 
 
 class Engine:
@@ -130,7 +140,9 @@ class Engine:
         self, offer: str, access: Access, session: Mapping[str, Any]
     ) -> tuple[str, str]:
         """The call's id and the SDP answer."""
-        call = self._new_call(access, session, paced=True, weighed=not access.ours)
+        call = self._new_call(
+            access, session, paced=True, weighed=not access.ours, kept=access.ours
+        )
         try:
             check_opus(call.session.machine.state.configuration)
             sdp = await call.answer(offer, self.options.media)
@@ -144,7 +156,9 @@ class Engine:
     def websocket_call(self, access: Access, session: Mapping[str, Any]) -> tuple[str, str, int]:
         """A call that waits for a client with a microphone: its id, that client's secret, and
         when the secret lapses."""
-        call = self._new_call(access, session, paced=False, weighed=not access.ours)
+        call = self._new_call(
+            access, session, paced=False, weighed=not access.ours, kept=access.ours
+        )
         settings = call.session.machine.state.configuration
         secret = Secret(call.session.id, settings, locked=access.own, call_id=call.id)
         value, until = self.keys.issue(secret, 60)
@@ -176,7 +190,13 @@ class Engine:
     # --- Inside -----------------------------------------------------------------------------
 
     def _new_call(
-        self, access: Access, session: Mapping[str, Any], *, paced: bool, weighed: bool
+        self,
+        access: Access,
+        session: Mapping[str, Any],
+        *,
+        paced: bool,
+        weighed: bool,
+        kept: bool = False,
     ) -> Call:
         parts = self._room()
         if weighed:
@@ -191,11 +211,14 @@ class Engine:
             paced=paced,
             backchannel=self.options.backchannel,
             responses_per_minute=self.options.responses_per_minute,
-            context_tokens=min(self.options.context_tokens, parts.brain.budget.context_tokens),
+            context_tokens=reads(parts.brain, self.options.context_tokens).context_tokens,
             result_chars=parts.brain.budget.result_chars,
             speculate=self.options.speculate,
+            kept_seconds=self.options.kept_seconds if kept else 0.0,
+            accounts=kept,
             manners=self.options.manners,
             count=parts.brain.count,
+            fixed=parts.brain.fixed if isinstance(parts.brain, Weighing) else None,
         )
         call = Call(new_id("rtc"), policy, configuration, parts, access.ours)
         self._calls[call.id] = call
@@ -213,7 +236,8 @@ class Engine:
     def _room(self) -> Parts:
         """The models, while there is a place for one session more."""
         parts = self.ready()
-        if len(self._calls) >= self.options.max_sessions:
+        # One that only waits for its client keeps nobody out: least of all that client.
+        if sum(not call.session.lost for call in self._calls.values()) >= self.options.max_sessions:
             words = (
                 f"The engine has {self.options.max_sessions} sessions, which is as many as it "
                 "serves at once. Please try again when one has ended."

@@ -9,6 +9,7 @@ and commands and the call's own secret has the microphone.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -35,7 +36,7 @@ from vivavoce.engine.api.audio import Speeches, Transcriptions
 from vivavoce.engine.api.chat import Chat
 from vivavoce.engine.api.control import MAX_MODEL_NAME, MODEL, Engine
 from vivavoce.engine.api.keys import DEFAULT_SECONDS, MAX_SECONDS, MIN_SECONDS, Access
-from vivavoce.engine.shell.calls import Call, SocketClient
+from vivavoce.engine.shell.calls import CLIENT_SILENT, SOCKET_RESET, Call, SocketClient
 from vivavoce.engine.shell.session import new_id
 from vivavoce.errors import Conflict, Forbidden, VivavoceError
 from vivavoce.wire.realtime import server
@@ -48,6 +49,8 @@ RESUMED = "x-vivavoce-resumed"
 MAX_FRAME = 21 * 1024 * 1024
 """Characters of an event: 15 MiB of sound, as base64. One that is larger is refused in an event;
 what the listener does not take at all (`app.listen`) closes the connection."""
+_GAP, _STEADY = 1.0, 5.0  # seconds: sound without such gaps, for so long
+_SILENT = 10.0
 _BETA = "openai-beta.realtime-v1"
 
 
@@ -186,7 +189,7 @@ class _Door:
             raise Forbidden("This client secret is for another call.")
         call = self._engine.call(call_id)
         if secret is None:
-            client = SocketClient(peer=False)
+            client = SocketClient(peer=False, ours=access.own)
         elif call.has_peer or call.awaited is None:
             raise Conflict("Somebody is on this call already.")
         else:
@@ -269,24 +272,34 @@ async def _deny(socket: WebSocket, fault: Refused | VivavoceError) -> None:
 
 
 async def _converse(socket: WebSocket, client: SocketClient, call: Call) -> None:
+    lost: str | None = SOCKET_RESET
     try:
         async with asyncio.TaskGroup() as group:
             writer = group.create_task(_write(socket, client), name="socket writer")
             try:
-                await _read(socket, client, call)
+                lost = await _read(socket, client, call)
             finally:
-                call.session.leave(client)
+                call.session.leave(client, lost)
                 client.close(1000, "")
             await writer
     except* (WebSocketDisconnect, OSError):
         pass  # the far end went away in the middle of a word
 
 
-async def _read(socket: WebSocket, client: SocketClient, call: Call) -> None:
+async def _read(socket: WebSocket, client: SocketClient, call: Call) -> str | None:
+    """Until the connection is over: None if somebody closed it, else how it was lost."""
+    stream = _Stream()
     while client.closed is None:
-        message = await socket.receive()
+        try:
+            async with asyncio.timeout(stream.patience if client.peer else None):
+                message = await socket.receive()
+        except TimeoutError:
+            return CLIENT_SILENT
         if message["type"] == "websocket.disconnect":
-            return
+            # A close frame has a reason, if an empty one; a socket that broke has none.
+            closed = message.get("reason") is not None or message.get("code") in (1000, 1001)
+            return None if closed else SOCKET_RESET
+        stream.came()
         text = message.get("text")
         if text is None:
             _refuse(client, Refused("Events are JSON in text frames.", code="invalid_json"))
@@ -296,6 +309,25 @@ async def _read(socket: WebSocket, client: SocketClient, call: Call) -> None:
         else:
             for _ in call.session.receive(client, text):
                 await asyncio.sleep(0)
+    return None
+
+
+class _Stream:
+    """Whether a client sends all the time, as an open microphone does. One that did, and then
+    says nothing at all, sleeps or is cut off: its socket may look open for a quarter of an hour."""
+
+    def __init__(self) -> None:
+        self._since = self._last = time.monotonic()
+
+    def came(self) -> None:
+        now = time.monotonic()
+        if now - self._last > _GAP:
+            self._since = now
+        self._last = now
+
+    @property
+    def patience(self) -> float | None:
+        return _SILENT if self._last - self._since > _STEADY else None
 
 
 def _refuse(client: SocketClient, fault: Refused) -> None:

@@ -44,7 +44,7 @@ from vivavoce.engine.media.jitter import Conceal, JitterBuffer, Play, Wait
 from vivavoce.engine.media.options import MediaOptions
 from vivavoce.engine.media.opus import RTP_RATE, Concealer, VoiceDecoder, VoiceEncoder
 from vivavoce.engine.media.playout import Reel, beat
-from vivavoce.engine.ports import Pcm, PeerEvents
+from vivavoce.engine.ports import Pcm, PeerEvents, Position
 from vivavoce.errors import Unavailable
 
 LOOPBACK = "127.0.0.1"
@@ -256,6 +256,8 @@ LOST = "the connection to the peer was lost"
 NEVER = "the peer did not connect in time"
 REFUSED = "no secure connection with the peer"
 FAULT = "the media failed"
+_SILENT = 0.3  # seconds: sound comes fifty times a second, if it comes
+_REPORTS = 7.0  # seconds: Chromium's come every five
 _TURNS = 3  # of the event loop, from a readable socket to the jitter buffer
 _OVERDRAWN = 1024 * 1024
 
@@ -294,7 +296,11 @@ class WebRtcPeer:
         self._dropped = False
         self._jitter, self._arrived = JitterBuffer(), asyncio.Event()
         self._outgoing = rtp.Outgoing(self._dtls, offer.payload_type)
-        self._incoming = rtp.Incoming(offer.payload_type, self._jitter, self._arrived.set)
+        self._incoming = rtp.Incoming(offer.payload_type, self._jitter, self._came)
+        self._heard_from = 0.0
+        self._was_at: Position | None = None
+        self._unconfirmed: list[str] = []
+        """Responses that were sent to their end while nothing came."""
         self._encoder = VoiceEncoder(options.bitrate)
         self.playout = Reel()
         self._end: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
@@ -360,6 +366,8 @@ class WebRtcPeer:
             return
         if self._dtls.state != "connected":
             return
+        self._heard_from = time.monotonic()
+        self._events.connected()
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._listen())
@@ -414,13 +422,34 @@ class WebRtcPeer:
 
     # --- Sound ------------------------------------------------------------------------
 
+    def _came(self) -> None:
+        """A packet: whoever sends is there, and hears us."""
+        self._arrived.set()
+        self._heard_from, self._was_at = time.monotonic(), self.playout.position()
+        for response_id in self._unconfirmed:
+            self._events.played(response_id)
+        self._unconfirmed.clear()
+
+    def reached(self) -> Position | None:
+        """How far the far end can have heard: what we send while nothing comes from it may reach
+        nobody. One that sends no sound is heard from every few seconds, in its reports."""
+        return self._was_at if self._silent else self.playout.position()
+
+    @property
+    def _silent(self) -> bool:
+        patience = _SILENT if self._incoming.sounds else _REPORTS
+        return time.monotonic() - self._heard_from > patience
+
     async def _speak(self) -> None:
         frame = self.playout.next()
         await self._outgoing.send(self._encoder.encode(frame.pcm))
         for response_id in frame.started:
             self._events.playing(response_id)
         for response_id in frame.ended:
-            self._events.played(response_id)
+            if self._silent:  # it is said when something comes again
+                self._unconfirmed.append(response_id)
+            else:
+                self._events.played(response_id)
 
     async def _listen(self) -> None:
         decoder, concealer = VoiceDecoder(), Concealer()

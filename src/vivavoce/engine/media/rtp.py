@@ -78,6 +78,7 @@ class Incoming:
         self._jitter = jitter
         self._wake = wake
         self._ssrc = 0
+        self.sounds = False
         self._statistics: StreamStatistics | None = None
         self._last_report: tuple[int, float] | None = None
 
@@ -95,6 +96,7 @@ class Incoming:
             self._ssrc, self._statistics = packet.ssrc, StreamStatistics(RTP_RATE)
             self._last_report = None
         self._statistics.add(packet)
+        self.sounds = True
         self._jitter.put(
             Packet(
                 packet.ssrc,
@@ -108,6 +110,7 @@ class Incoming:
         self._wake()
 
     async def _handle_rtcp_packet(self, packet: AnyRtcpPacket) -> None:
+        self._wake()
         if isinstance(packet, RtcpSrPacket):
             middle = (packet.sender_info.ntp_timestamp >> 16) & 0xFFFFFFFF
             self._last_report = (middle, time.monotonic())

@@ -12,14 +12,21 @@ import itertools
 from dataclasses import dataclass, field
 from functools import partial
 
+from vivavoce.engine.media import peer
 from vivavoce.engine.media.options import MediaOptions
 from vivavoce.engine.media.peer import WebRtcPeer, answer
-from vivavoce.engine.shell.session import Session
+from vivavoce.engine.shell.session import LEFT, Session
 from vivavoce.engine.shell.work import Parts
+from vivavoce.engine.turn import facts
 from vivavoce.engine.turn.configuration import Configuration
 from vivavoce.engine.turn.state import Policy
 
 JOIN_SECONDS = 60.0  # as long as the client's secret lasts; then the call is over
+# Why a client is gone, where nobody hung up.
+NEVER_CONNECTED = "never_connected"
+ICE_LOST = "ice_lost"
+SOCKET_RESET = "socket_reset"
+CLIENT_SILENT = "client_silent"
 MAX_FRAMES = 4096
 MAX_BYTES = 64 * 1024 * 1024
 """Ten minutes of sound ahead of a client that plays in real time; more is nobody reading."""
@@ -32,9 +39,9 @@ _ids = itertools.count(1)
 class SocketClient:
     """Fills `session.Client`. Frames wait here until `next` takes them to the socket."""
 
-    def __init__(self, *, peer: bool, locked: bool = False) -> None:
+    def __init__(self, *, peer: bool, locked: bool = False, ours: bool = False) -> None:
         self.id = next(_ids)
-        self.peer, self.locked = peer, locked
+        self.peer, self.locked, self.ours = peer, locked, ours
         self.closed: tuple[int, str] | None = None
         self._frames: asyncio.Queue[bytes | None] = asyncio.Queue(MAX_FRAMES + 1)
         self._bytes = 0
@@ -69,6 +76,7 @@ class ChannelClient:
     media: WebRtcPeer
     locked: bool
     peer: bool = True
+    ours: bool = False
     id: int = field(default_factory=partial(next, _ids))
 
     def push(self, frame: bytes) -> None:
@@ -89,7 +97,7 @@ class Call:
     ) -> None:
         self.id = call_id
         self.session = session = Session(policy, configuration, parts)
-        self.audio, self.gone = session.audio, session.end
+        self.audio = session.audio
         self.playing, self.played = session.playing, session.played
         self._locked = locked
         self._media: WebRtcPeer | None = None
@@ -101,7 +109,8 @@ class Call:
     async def answer(self, offer: str, options: MediaOptions) -> str:
         """The SDP for the browser. Raises `InvalidSdp` or `Unavailable`."""
         self._media, sdp = await answer(offer, self, options)
-        self.session.playout = self._media.playout
+        self.session.playout, self.session.reached = self._media.playout, self._media.reached
+        self.session.connection("connecting")
         return sdp
 
     async def abandon(self) -> None:
@@ -128,6 +137,7 @@ class Call:
 
     def _nobody_came(self) -> None:
         if not self._joined:
+            self.session.connection("failed", reason=NEVER_CONNECTED)
             self.session.end("nobody joined the call")
 
     def expect(self) -> None:
@@ -135,13 +145,18 @@ class Call:
         something at once, and a quick greeting is over before a slow line is up: it waits for
         them here."""
         self.awaited = SocketClient(peer=True, locked=self._locked)
+        self.session.machine.state.here = False
+        self.session.connection("connecting")
         self.session.join(self.awaited, greet=True)
 
     def join(self, client: SocketClient) -> None:
         """The client with the microphone is greeted; who watches knows the call already."""
         if client is not self.awaited:
             self.session.join(client, greet=client.peer)
-        self._joined = self._joined or client.peer
+        if client.peer:
+            self._joined = True
+            self.session.post(facts.PeerJoined())
+            self.session.connection("connected", data_channel="open")
 
     @property
     def spoken(self) -> bool:
@@ -160,7 +175,23 @@ class Call:
             for _ in self.session.receive(self._channel, text):
                 pass  # only sound takes long, and here it comes another way
 
+    def connected(self) -> None:
+        self.session.connection("connected")
+
+    def gone(self, reason: str) -> None:
+        """The media have ended, and say why."""
+        match reason:
+            case peer.HUNG_UP:
+                self.session.connection("closed", reason=LEFT)
+                self.session.end(reason)
+            case peer.NEVER | peer.REFUSED:
+                self.session.connection("failed", reason=NEVER_CONNECTED)
+                self.session.end(reason)
+            case _:
+                self.session.vanish(ICE_LOST)
+
     def channel_open(self) -> None:
         assert self._media is not None
+        self.session.connection("connected", data_channel="open")
         self._channel = ChannelClient(self._media, self._locked)
         self.session.join(self._channel, greet=True)

@@ -14,11 +14,12 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
+import numpy as np
 import orjson
 
 from vivavoce.engine.media.audio import Outbound
 from vivavoce.engine.media.playout import Reel
-from vivavoce.engine.ports import MOUTH_RATE, Position
+from vivavoce.engine.ports import EAR_RATE, MOUTH_RATE, Position
 from vivavoce.engine.shell.hearing import Intake
 from vivavoce.engine.shell.work import Parts, Work
 from vivavoce.engine.turn import facts, orders
@@ -35,6 +36,8 @@ log = logging.getLogger(__name__)
 MAX_CLIENTS = 16  # that watch one call
 DELTA_MS = 200  # of sound in one `response.output_audio.delta`
 _SLICE = MOUTH_RATE * 2  # a second of sound, or a few on the telephone
+LEFT = "user_ended"  # somebody hung up
+_SILENCE = 3  # seconds: longer than any pause in the middle of a turn
 _DELTA_BYTES = MOUTH_RATE * 2 * DELTA_MS // 1000
 
 
@@ -46,6 +49,8 @@ class Client(Protocol):
     """It has the microphone; others only watch and command."""
     locked: bool
     """It may only send what `wire.realtime.client.PEER_EVENTS` names."""
+    ours: bool
+    """Our own server's sideband: it is told what the protocol has no words for."""
 
     def push(self, frame: bytes) -> None:
         """Must not block; a client that does not read is cut off."""
@@ -69,8 +74,13 @@ class Session:
         self.speaks: Callable[[], None] | None = None
         """Called once, at the first sound of a client; raises `Unavailable` where that is too
         much for the machine."""
+        self.reached: Callable[[], Position | None] = lambda: None
+        """How far a call's own media have come, as the far end can have heard it."""
+        self.lost = False
+        """Whoever had the microphone has vanished, and may come back on another call."""
+        self._peer: server.Frame | None = None
         self._end_code = 1000
-        self._paced = policy.paced
+        self._paced, self._kept_seconds = policy.paced, policy.kept_seconds
         self._loop = asyncio.get_running_loop()
         self._clients: dict[int, Client] = {}
         self.playout: Reel | None = None
@@ -100,9 +110,20 @@ class Session:
                 timer.cancel()
             self._timers.clear()
             self._work.end()
+        self._last_words()
         for client in list(self._clients.values()):
             client.close(self._end_code, self.end_reason)
         self._clients.clear()
+
+    def _last_words(self) -> None:
+        """What is under way is told as far as it came, before everyone is let go."""
+        try:
+            now, position = self._loop.time(), self.position()
+            for order in self.machine.receive(facts.CallOver(), now, position):
+                if isinstance(order, orders.Send):
+                    self._send(order.event, order.to)
+        except Exception:  # the boundary of a session: its clients must still be let go
+            log.exception("A session could not tell its end")
 
     def end(self, reason: str, code: int = 1000) -> None:
         if not self.ended.is_set():
@@ -117,14 +138,51 @@ class Session:
         if not client.peer and watching >= MAX_CLIENTS:
             raise Unavailable(f"{MAX_CLIENTS} clients watch this call already.")
         self._clients[client.id] = client
+        if client.ours and self._peer is not None:
+            self._send(self._peer, client.id)
         if greet:
             self._send(self.machine.greeting(), client.id)
 
-    def leave(self, client: Client) -> None:
-        """With the microphone goes the session."""
-        self._clients.pop(client.id, None)
-        if client.peer:
-            self.end("the client left")
+    def leave(self, client: Client, lost: str | None = None) -> None:
+        """With the microphone goes the session, unless it was `lost`, for that reason: then the
+        call is kept for a while."""
+        if self._clients.pop(client.id, None) is None or not client.peer:
+            return
+        if lost is not None and self._kept_seconds:
+            self.vanish(lost)
+            return
+        self.connection("closed", reason=lost or LEFT)
+        self.end("the client left")
+
+    # --- How the client is connected ------------------------------------------------------------
+
+    def connection(
+        self, state: str, *, data_channel: str | None = None, reason: str | None = None
+    ) -> None:
+        """Our own server is told, now and when it joins."""
+        open_ = data_channel or (self._peer["data_channel"] if self._peer else "connecting")
+        if state not in ("connecting", "connected"):
+            open_ = "closed"
+        peer = server.frame("vivavoce.peer", state=state, data_channel=open_, reason=reason)
+        if peer != self._peer and not self.ended.is_set():
+            self._peer = peer
+            self._send(peer, orders.Audience.OURS)
+
+    def vanish(self, reason: str) -> None:
+        """Nobody hung up, and nobody is there: for a while they may come back. Only our own server
+        knows how to bring them back, so other people's calls end."""
+        if self.lost or self.ended.is_set():
+            return
+        if not self._kept_seconds:
+            self.connection("closed", reason=reason)
+            self.end("the client was lost")
+            return
+        self.lost = True
+        self.connection("lost", reason=reason)
+        self.post(facts.PeerLost())
+        # What was being said when it broke off is over, and not forgotten.
+        self._intake.feed_track(np.zeros(_SILENCE * EAR_RATE, np.int16), EAR_RATE)
+        self._start_timer("grace", self._kept_seconds)
 
     def receive(self, client: Client, raw: str | bytes) -> Iterator[None]:
         """A frame from a client. Whatever is in it, the session lives on.
@@ -133,7 +191,7 @@ class Session:
         iterator stops now and then, for others to have their turn.
         """
         try:
-            event = parse(raw, locked=client.locked)
+            event = parse(raw, locked=client.locked, ours=client.ours)
         except BadFrame as bad:
             self._send(server.error(bad.fault, bad.event_id), client.id)
             return
@@ -179,7 +237,7 @@ class Session:
         self.post(facts.Played(response_id))
 
     def position(self) -> Position | None:
-        return self.playout.position() if self.playout is not None else None
+        return self.reached()
 
     # --- Facts in, orders out -----------------------------------------------------------------
 
@@ -269,6 +327,7 @@ class Session:
             client
             for client in self._clients.values()
             if to in (orders.Audience.ALL, client.id, peer if client.peer else others)
+            or (client.ours and to is orders.Audience.OURS)
         ]
         if not clients:
             return

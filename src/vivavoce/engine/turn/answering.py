@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from vivavoce.engine.turn import asking, facts, orders
+from vivavoce.engine.turn import asking, facts, orders, progress
 from vivavoce.engine.turn.asking import seconds, sources, tokens
 from vivavoce.engine.turn.configuration import ResponseSettings
 from vivavoce.engine.turn.conversation import assistant_message
@@ -45,8 +45,10 @@ def add_words(response: Response, text: str, draft: Draft) -> None:
 def _open_message(response: Response, draft: Draft) -> Output:
     message = Output(draft.new_id("item"), len(response.outputs))
     if response.spoken:
-        draft.state.sounds[message.id] = Sound(response.id)
+        draft.state.sounds[message.id] = Sound(response.id, cut=draft.state.lost)
     _open(response, message, draft)
+    if response.spoken:
+        progress.tell(message.id, "playing", draft)  # nothing of it yet
     empty = {"type": "audio", "transcript": ""} if response.spoken else {"type": "text", "text": ""}
     draft.send("response.content_part.added", place(response, message), part=empty)
     return message
@@ -55,6 +57,7 @@ def _open_message(response: Response, draft: Draft) -> Output:
 def _close_message(response: Response, message: Output, status: Status, draft: Draft) -> None:
     where, text = place(response, message), message.text
     if response.spoken:
+        draft.state.sounds[message.id].generated = text
         draft.order(orders.LastSound(where))
         draft.send("response.output_audio.done", where)
         draft.send("response.output_audio_transcript.done", where, transcript=text)
@@ -282,6 +285,8 @@ def spoken(fact: facts.Spoken, draft: Draft) -> None:
         sound.clauses.extend(fact.words or ((fact.text, fact.ms),))
     if not fact.pcm:  # nothing in it that can be said
         return
+    if state.lost:
+        return  # nobody is there to hear it
     state.audio_started = True
     form, where = response.settings.output_format.type, place(response, message)
     draft.order(orders.StopTimer(f"slow:{response.id}"))
@@ -292,6 +297,7 @@ def spoken(fact: facts.Spoken, draft: Draft) -> None:
             playing(facts.Playing(response.id), draft)
     # Where the client plays it: one after the other, and never before it is there.
     state.play_until = max(state.play_until, draft.now) + fact.ms / 1000
+    sound.until = state.play_until
 
 
 def all_spoken(fact: facts.AllSpoken, draft: Draft) -> None:
@@ -306,11 +312,14 @@ def playing(fact: facts.Playing, draft: Draft) -> None:
     if state.playing.get(fact.response_id) is False:
         state.playing[fact.response_id] = True
         draft.tell_playing("output_audio_buffer.started", fact.response_id)
+        progress.begin(draft)
 
 
 def played(response_id: str, draft: Draft) -> None:
     """Its last sound went out (or must have, where the client plays it)."""
     state = draft.state
+    if response_id in state.playing:
+        progress.settle(response_id, draft)
     if state.playing.pop(response_id, None):
         draft.tell_playing("output_audio_buffer.stopped", response_id)
 
@@ -351,8 +360,6 @@ def end(response: Response, status: str, details: Json | None, draft: Draft) -> 
     shown = response_object(response, status, draft, details)
     del state.responses[response.id]
     draft.order(orders.StopTimer(f"slow:{response.id}"), orders.Warm())
-    if not response.in_conversation and response.message is not None:
-        state.sounds.pop(response.message.id, None)  # nobody can ask for it any more
     if state.active == response.id:
         state.active = None
     if response.id in state.playing:
@@ -361,9 +368,13 @@ def end(response: Response, status: str, details: Json | None, draft: Draft) -> 
                 # A quick mouth is done within the beat that would have told of its first sound.
                 playing(facts.Playing(response.id), draft)
             draft.order(orders.FinishPlaying(response.id))
-        else:
+        elif state.here:
             left = max(0.0, state.play_until - draft.now)
             draft.order(orders.StartTimer(f"played:{response.id}", left))
+    else:
+        progress.settle(response.id, draft)  # whatever there is of it, no more will be heard
+    if not response.in_conversation and response.message is not None:
+        state.sounds.pop(response.message.id, None)  # nobody can ask for it any more
     draft.send("response.done", response=shown)
 
 

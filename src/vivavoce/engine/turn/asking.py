@@ -8,6 +8,7 @@ two can be compared: what was prepared for another question is thrown away.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,12 +19,15 @@ from vivavoce.engine.turn.conversation import user_audio, with_transcript
 from vivavoce.engine.turn.manners import without_acknowledgement
 from vivavoce.engine.turn.orders import Answer
 from vivavoce.engine.turn.state import SILENCE, UNHEARD, State
+from vivavoce.language.en.gist import Gist, Line, summary, told
 from vivavoce.wire.brain import Ask, Awaited, Call, Result, Said, Tool, Turn
 from vivavoce.wire.realtime.client import SAY
 from vivavoce.wire.realtime.items import FunctionCall, FunctionCallOutput, Item, Message, Reference
 from vivavoce.wire.realtime.session import RetentionRatio
 
 _FOR_THE_ANSWER = 512
+_SUMMARY_PART = 5  # of the room, for a summary of what is left out
+_CHARS = 4  # a token, about
 
 
 def question(response_id: str, settings: ResponseSettings, state: State) -> Answer | None:
@@ -68,8 +72,10 @@ def sources(settings: ResponseSettings, state: State) -> list[Item]:
 def prompt(settings: ResponseSettings, state: State) -> Ask | None:
     """None when it does not fit and the client wants nothing left out."""
     turns = _turns(settings, state)
-    count = state.policy.count
-    room = state.policy.context_tokens - count(settings.guidance) - _FOR_THE_ANSWER
+    tools = tuple(Tool(t.name, t.description or "", t.parameters) for t in settings.tools)
+    count, weigh = state.policy.count, state.policy.fixed
+    before = count(settings.guidance) if weigh is None else weigh(settings.guidance, tools)
+    room = state.policy.context_tokens - before - _FOR_THE_ANSWER
     truncation = state.configuration.truncation
     # In big steps: a model that remembers what it read begins anew with every other beginning.
     kept = within(turns, count, max(0, room), step=room // 3)
@@ -79,10 +85,14 @@ def prompt(settings: ResponseSettings, state: State) -> Ask | None:
         limit = min(room, truncation.post_instructions or room)
         if len(within(turns, count, max(0, limit))) < len(turns):
             kept = within(turns, count, max(0, int(limit * truncation.retention_ratio)))
+    elif len(kept) < len(turns):
+        kept = within(turns, count, max(0, room - room // _SUMMARY_PART), step=room // 3)
+    if len(kept) < len(turns):
+        kept = (*_in_short(turns[: len(turns) - len(kept)], room // _SUMMARY_PART, state), *kept)
     return Ask(
         instructions=settings.guidance,
         turns=kept,
-        tools=tuple(Tool(t.name, t.description or "", t.parameters) for t in settings.tools),
+        tools=tools,
         tool_choice=settings.tool_choice,
         max_tokens=settings.max_tokens,
         parallel_calls=settings.parallel_tool_calls is not False,
@@ -90,6 +100,40 @@ def prompt(settings: ResponseSettings, state: State) -> Ask | None:
         live=state.policy.session_id if settings.of_the_talk else "",
         spoken=settings.speaks,
     )
+
+
+def _in_short(gone: tuple[Turn, ...], most: int, state: State) -> tuple[Said, ...]:
+    """What is told in place of these turns, in at most so many tokens: their summary. What a
+    client told as a system message may be a summary of its own: of that, the latest is told as it
+    is, as far as half of the room goes."""
+    if state.left_out is None or state.left_out[0] != gone:
+        given = [turn.text for turn in gone if isinstance(turn, Said) and turn.role == "system"]
+        before = "\n".join(given)[-most * _CHARS // 2 :] if given else ""
+        words = summary(told(Gist(), map(_line, gone)), max(0, most * _CHARS - len(before)))
+        text = "\n".join(part for part in (before, words) if part)
+        while text and state.policy.count(text) > most:
+            text = text[: len(text) * 3 // 4]
+        state.left_out = gone, Said("system", text)
+    short = state.left_out[1]
+    return (short,) if short.text else ()
+
+
+def _line(turn: Turn) -> Line:
+    match turn:
+        case Said(role, text):
+            return Line(role, text)
+        case Call(_, name, arguments):
+            return Line("call", name, _arguments(arguments))
+        case Result(_, output):
+            return Line("result", output)
+
+
+def _arguments(written: str) -> Mapping[str, object] | None:
+    try:
+        given = json.loads(written)
+    except ValueError:
+        return None
+    return given if isinstance(given, dict) else None
 
 
 def tokens(question: Ask, count: Callable[[str], int]) -> int:

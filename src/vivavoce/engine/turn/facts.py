@@ -8,7 +8,7 @@ pieces that pass through untouched on their way to the listener.
 from __future__ import annotations
 
 from vivavoce.wire.brain import Piece
-from vivavoce.wire.realtime.client import ClientEvent
+from vivavoce.wire.realtime.client import ClientEvent, ListItems
 from vivavoce.wire.values import Value
 
 
@@ -23,7 +23,7 @@ class Request(Fact):
     """A client's event, and how things stood when it came. What is wrong with it is told to the
     one who sent it."""
 
-    event: ClientEvent
+    event: ClientEvent | ListItems
     sender: int
     buffered_ms: int = 0
     """How much sound waits in the buffer."""
@@ -133,6 +133,19 @@ class Playing(Fact):
 
 class Played(Fact):
     response_id: str
+
+
+class PeerJoined(Fact):
+    """Who plays the sound is there only now."""
+
+
+class PeerLost(Fact):
+    """Whoever listened has vanished, and may come back on another call: what is said from now on
+    is heard by nobody."""
+
+
+class CallOver(Fact):
+    """The last of all."""
 
 
 class TimerFired(Fact):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from vivavoce.engine.turn import answering, facts, orders, playback, taking
+from vivavoce.engine.turn import answering, facts, orders, playback, progress, taking
 from vivavoce.engine.turn.configuration import response_settings
 from vivavoce.engine.turn.conversation import user_audio, with_transcript
 from vivavoce.engine.turn.state import SILENCE, UNHEARD, Draft, Signal, Speech
@@ -282,6 +282,10 @@ def timer(fact: facts.TimerFired, draft: Draft) -> None:
             _prompt(fact.end_ms, draft)
         case ("played", _, response_id):
             answering.played(response_id, draft)
+        case ("heard", _, _):
+            progress.account(draft)
+        case ("grace", _, _):
+            draft.order(orders.EndCall("the client did not come back"))
         case ("slow", _, response_id):
             answering.slow(response_id, draft)
         case ("hold" | "settle", _, _):

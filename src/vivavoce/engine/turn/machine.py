@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vivavoce.engine.ports import Position
-from vivavoce.engine.turn import answering, facts, listening, requests, taking
+from vivavoce.engine.turn import answering, facts, listening, playback, requests, taking
 from vivavoce.engine.turn.configuration import Configuration, response_settings
 from vivavoce.engine.turn.orders import Order, Send
 from vivavoce.engine.turn.state import Draft, Phase, Policy, Signal, State
@@ -99,6 +99,12 @@ class Machine:
                 answering.playing(fact, draft)
             case facts.Played():
                 answering.played(fact.response_id, draft)
+            case facts.PeerJoined():
+                playback.joined(draft)
+            case facts.PeerLost():
+                playback.lost(draft)
+            case facts.CallOver():
+                playback.over(draft)
             # Time
             case facts.TimerFired():
                 listening.timer(fact, draft)

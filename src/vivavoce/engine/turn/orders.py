@@ -16,6 +16,7 @@ class Audience(Enum):
     ALL = "everyone on the call"
     PEER = "whoever has the microphone"
     OBSERVERS = "everyone else: sidebands"
+    OURS = "our own server's sidebands"
 
 
 class Order(Value):

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-
-from vivavoce.engine.turn import answering, orders
+from vivavoce.engine.turn import answering, orders, progress
 from vivavoce.engine.turn.conversation import with_transcript
 from vivavoce.engine.turn.state import Draft
 from vivavoce.wire.realtime import client
@@ -20,31 +17,75 @@ def interrupt(reason: str, draft: Draft) -> None:
         if response.id == state.active or response.id in state.playing:
             answering.cancel(response, reason, draft)
     state.turn_waits = False
+    _stop_playing(draft, certain=state.policy.paced)
+
+
+def _stop_playing(draft: Draft, *, certain: bool = True) -> None:
+    """`certain`: it ends where it is by our account, and no client knows it better."""
+    state = draft.state
     if not state.playing:
         return
     if state.policy.paced:
         draft.order(orders.ClearPlaying())
+    # Over a WebSocket only the client knows where it stops, and says so with
+    # `conversation.item.truncate`, unless it is gone.
+    cut = _cut(draft) if certain else {}
+    progress.now(draft)
     for response_id, told in state.playing.items():
         draft.order(orders.StopTimer(f"played:{response_id}"))
         if told:
             draft.tell_playing("output_audio_buffer.cleared", response_id)
-    if state.policy.paced:
-        _cut(draft)
+    for item_id, played in cut.items():
+        _tell_truncated(item_id, played, draft)
     state.playing.clear()
     state.play_until = draft.now
 
 
-def _cut(draft: Draft) -> None:
-    """Items end where their sound did. Over a WebSocket only the client knows where
-    that was, and says so with `conversation.item.truncate`."""
+def _cut(draft: Draft) -> dict[str, int]:
+    """Items end where their sound did; where that was."""
     state = draft.state
-    for item_id, sound in state.sounds.items():
-        if sound.response_id not in state.playing or item_id not in state.conversation:
-            continue
-        here = draft.position
-        played = min(here.played_ms, sound.ms) if here and here.item_id == item_id else 0
+    cut = {
+        item_id: progress.played_ms(item_id, draft)
+        for item_id, sound in state.sounds.items()
+        if sound.response_id in state.playing and item_id in state.conversation
+    }
+    for item_id, played in cut.items():
         _shorten(item_id, played, draft)
-        _tell_truncated(item_id, played, draft)
+    return cut
+
+
+def joined(draft: Draft) -> None:
+    """What waited for who plays it begins now, one after the other."""
+    state, at = draft.state, draft.now
+    if state.here:
+        return
+    state.here = True
+    for sound in state.sounds.values():
+        if sound.response_id in state.playing:
+            sound.until = at = at + sound.ms / 1000
+    state.play_until = at
+    ends = {sound.response_id: sound.until for sound in state.sounds.values()}
+    for response_id in state.playing.keys() - state.responses.keys():
+        left = ends.get(response_id, at) - draft.now
+        draft.order(orders.StartTimer(f"played:{response_id}", left))
+
+
+def lost(draft: Draft) -> None:
+    """Nobody listens any more. What is being answered is still thought to its end, for whoever
+    comes back to read or be told it, but none of it is heard."""
+    state = draft.state
+    _stop_playing(draft)
+    state.lost = True
+    for sound in state.sounds.values():
+        if sound.response_id in state.responses:
+            sound.cut = True
+
+
+def over(draft: Draft) -> None:
+    """The call ends: what is under way is told as far as it came."""
+    for response in list(draft.state.responses.values()):
+        answering.cancel(response, "client_cancelled", draft)
+    _stop_playing(draft)
 
 
 def truncate(wish: client.Truncate, draft: Draft) -> None:
@@ -63,6 +104,7 @@ def truncate(wish: client.Truncate, draft: Draft) -> None:
         if wish.audio_end_ms < 0:
             words = "'audio_end_ms' should not be negative."
         raise Refused(words, code="invalid_value", param="audio_end_ms")
+    sound.certain = True
     _shorten(item.id, wish.audio_end_ms, draft)
     _tell_truncated(item.id, wish.audio_end_ms, draft)
     if not state.policy.paced and sound.response_id not in state.responses:
@@ -89,37 +131,8 @@ def _silent(response_id: str, draft: Draft) -> None:
 def _shorten(item_id: str, played_ms: int, draft: Draft) -> None:
     state = draft.state
     sound = state.sounds[item_id]
-    text = heard(sound.clauses, played_ms)
+    text = progress.heard(sound.clauses, played_ms)
     sound.cut = True
     sound.clauses[:] = [(text, played_ms)] if text or played_ms else []
     state.conversation.replace(with_transcript(state.conversation.get(item_id), text))
-
-
-_WORD = re.compile(r"\s*\S+")
-
-
-def heard(segments: Iterable[tuple[str, int]], audio_end_ms: int) -> str:
-    """The text heard until then: whole clauses, then whole words in proportion.
-
-    `segments` are the clauses of an audio part with the length of their sound;
-    put together, their texts are the transcript.
-    """
-    whole: list[str] = []
-    left = max(0, audio_end_ms)
-    for text, length in segments:
-        if left < length:
-            whole.append(_words_within(text, left / length))
-            break
-        whole.append(text)
-        left -= max(0, length)
-    return "".join(whole).rstrip()
-
-
-def _words_within(text: str, share: float) -> str:
-    """As many whole words as fit in that share of the text."""
-    end = 0
-    for word in _WORD.finditer(text):
-        if word.end() > share * len(text):
-            break
-        end = word.end()
-    return text[:end]
+    progress.tell(item_id, "cut", draft, all_of_it=True)

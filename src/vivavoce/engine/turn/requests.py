@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from vivavoce.engine.turn import answering, facts, listening, orders, playback
+from vivavoce.engine.turn import answering, facts, listening, orders, playback, progress
 from vivavoce.engine.turn.configuration import (
     Configuration,
     ResponseSettings,
@@ -19,6 +19,7 @@ from vivavoce.wire.realtime import client, items, server
 from vivavoce.wire.realtime.refusal import Refused
 
 MAX_CLIPS = 32 * 1024 * 1024  # bytes of sound inside items, at once
+MOST_LISTED = 1000
 MIN_COMMIT_MS = 100  # OpenAI's: less than that is no speech
 
 
@@ -38,6 +39,8 @@ def handle(request: facts.Request, draft: Draft) -> None:
             found = draft.state.conversation.get(item_id, doing="retrieve")
             shown = items.item_object(found, with_audio=True)
             draft.send("conversation.item.retrieved", item=shown, to=request.sender)
+        case client.ListItems(since):
+            list_items(since, request.sender, draft)
         case client.DeleteItem(item_id):
             delete_item(item_id, draft)
         case client.Truncate() as event:
@@ -139,6 +142,27 @@ def create_item(event: client.CreateItem, draft: Draft) -> None:
         draft.order(orders.TranscribeClip(item.id, clip))
     elif isinstance(item, items.Message) and item.role == "user":
         state.unheard = 0  # whoever types has found another way
+
+
+def list_items(since: str | None, sender: int, draft: Draft) -> None:
+    """For a sideband that was away: what there is, with what was heard of it by now."""
+    state, found = draft.state, list(draft.state.conversation)
+    progress.now(draft)
+    places = [place for place, item in enumerate(found) if item.id == since]
+    begin = places[0] if places else max(0, len(found) - MOST_LISTED)
+    listed = []
+    for before, item in zip([None, *found][begin:], found[begin:], strict=False):
+        sound = state.sounds.get(item.id)
+        listed.append(
+            {
+                "previous_item_id": before.id if before is not None else None,
+                "item": items.item_object(item),
+                "response_id": sound.response_id if sound is not None else "",
+                "generated": sound.generated if sound is not None else "",
+                "heard": progress.account_of(item.id, draft),
+            }
+        )
+    draft.send("vivavoce.items", items=listed, to=sender)
 
 
 def delete_item(item_id: str, draft: Draft) -> None:

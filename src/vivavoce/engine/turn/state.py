@@ -7,7 +7,7 @@ orders into the draft; `machine` routes facts to them.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -18,9 +18,9 @@ from vivavoce.engine.turn.conversation import Conversation, clip_of
 from vivavoce.engine.turn.facts import AllSpoken, AnswerFailed, Spoken, Thought
 from vivavoce.engine.turn.manners import Manners
 from vivavoce.engine.turn.orders import Audience, Order, Send
-from vivavoce.wire.brain import Awaited, Finished
+from vivavoce.wire.brain import Awaited, Finished, Said, Tool
 from vivavoce.wire.realtime.items import Item, Status, item_object
-from vivavoce.wire.realtime.server import EventType, frame
+from vivavoce.wire.realtime.server import EventType, OwnEventType, frame
 from vivavoce.wire.realtime.session import ServerVad
 from vivavoce.wire.values import Value
 
@@ -63,10 +63,16 @@ class Policy(Value):
     """Of one tool's result that the brain reads."""
     speculate: bool = True
     """Get ready while the user still speaks."""
+    kept_seconds: float = 0.0
+    """So long the call waits for a client that vanished; only our own server's calls do."""
+    accounts: bool = False
+    """Our own server's call: its sideband is told how far every answer was heard."""
     manners: Manners | None = None
     """What is said without asking the brain, in a session that wants it; None: in none."""
     count: Callable[[str], int] = lambda text: len(text) // 4 + 1
     """How many tokens a text is to the brain."""
+    fixed: Callable[[str, Sequence[Tool]], int] | None = None
+    """How many tokens instructions and tools are to it; None: no more than their text."""
 
 
 @dataclass(slots=True)
@@ -107,6 +113,14 @@ class Sound:
     clauses: list[tuple[str, int]] = field(default_factory=list)
     cut: bool = False
     """It was truncated: whatever is still made of it, nobody hears."""
+    until: float = 0.0
+    """When the last of it will have been played, where the client plays it."""
+    generated: str = ""
+    """All that the brain wrote of it."""
+    certain: bool = False
+    """The client itself said where it stopped."""
+    told: tuple[str, int, str] | None = None
+    """How far it was heard when that was last told."""
 
     @property
     def ms(self) -> int:
@@ -197,8 +211,14 @@ class State:
     playing: dict[str, bool] = field(default_factory=dict)
     """Responses with sound on its way, and whether its beginning was told."""
     play_until: float = 0.0
+    here: bool = True
+    """Has who plays the sound joined?"""
+    lost: bool = False
+    """They were there, and have vanished."""
     audio_started: bool = False
     begun: deque[float] = field(default_factory=deque)
+    left_out: tuple[tuple[object, ...], Said] | None = None
+    """Which turns were left out of the last question, and what was told in their place."""
 
     @property
     def clip_bytes(self) -> int:
@@ -250,7 +270,7 @@ class Draft:
 
     def send(
         self,
-        kind: EventType,
+        kind: EventType | OwnEventType,
         place: Mapping[str, Any] | None = None,
         *,
         to: Audience | int = Audience.ALL,

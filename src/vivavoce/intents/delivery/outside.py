@@ -17,7 +17,14 @@ from vivavoce.intents.registry.definition import IntentDefinition
 from vivavoce.intents.registry.intents import IntentRegistry
 from vivavoce.runtime.ports import Clock
 from vivavoce.wire.clean import clean_line
-from vivavoce.wire.records.plans import Delivery, Intent, IntentStatus, Submission
+from vivavoce.wire.records.plans import (
+    Delivery,
+    Intent,
+    IntentStatus,
+    Reminder,
+    Submission,
+    Todo,
+)
 from vivavoce.wire.records.talk import Put, entry_id, iso
 from vivavoce.wire.values import Value
 
@@ -101,11 +108,47 @@ class Outside(Value):
         return {}
 
 
+def due(reminder: Reminder, todo: Todo, agent: str) -> Delivery:
+    """That a to-do of ours has come due, for the agent's backend: each time once."""
+    body = {
+        "action": "due",
+        "event": "task.due",
+        "to": agent,
+        "user_id": reminder.user_id,
+        "task_id": reminder.task_id,
+        "reminder_id": reminder.id,
+        "title": reminder.title,
+        "due_at": iso(reminder.due_at),
+        "time_zone": todo.time_zone,
+        "recurrence_rule": todo.recurrence_rule,
+        "submitted_at": iso(reminder.created_at),
+    }
+    now = reminder.created_at
+    return Delivery(
+        id=entry_id(reminder.id, "due"),
+        intent_id=f"due:{reminder.id}",
+        user_id=reminder.user_id,
+        action="due",
+        body={key: value for key, value in body.items() if value is not None},
+        created_at=now,
+        updated_at=now,
+        due_at=now,
+    )
+
+
 def _told(delivery: Delivery) -> dict[str, Any]:
     """What the backend says that can be told: what it made of the words, in words."""
     answer = delivery.answer or {}
     said = {name: answer.get(name) for name in _TELLING}
-    return {name: clean_line(v, _SAID) for name, v in said.items() if isinstance(v, str) and v}
+    told = {name: clean_line(v, _SAID) for name, v in said.items() if isinstance(v, str) and v}
+    if answer.get("reminds") is True and (what := _what(told)):
+        told["remind"] = what  # whose to-do it is, and who reminds, is theirs to say
+    return told
+
+
+def _what(told: Mapping[str, str]) -> str:
+    named = [told[name] for name in ("title", "when") if name in told]
+    return told.get("summary") or (", ".join(named) if len(named) > 1 else "")
 
 
 def _delivery(

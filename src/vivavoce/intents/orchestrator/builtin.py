@@ -37,6 +37,7 @@ from vivavoce.intents.ports import Accepted, Action, Done, IntentStore, Journal,
 from vivavoce.language.en.understanding import understand
 from vivavoce.logs import failure
 from vivavoce.runtime.people import things
+from vivavoce.runtime.people.due import comes_due
 from vivavoce.runtime.plugins import entry_points
 from vivavoce.runtime.ports import AgendaStore, Clock
 from vivavoce.wire.clean import clean_line, clean_text
@@ -261,6 +262,8 @@ class Inside:
     _store: IntentStore
     _journal: Journal
     _clock: Clock
+    _reminds: bool = False
+    """Does somebody watch the times of to-dos?"""
 
     async def act(
         self, action: Action, intent: Intent, given: Submission, before: Intent | None
@@ -292,7 +295,20 @@ class Inside:
             place = await self._store.conversation(intent.conversation_id, user_id=intent.user_id)
             changes = write.accepted(intent, place, now, linked=True)
         await self._journal.commit([*outcome.changes, *changes])
-        return Done(intent, outcome.told)
+        if action == "retract":
+            return Done(intent, outcome.told)
+        return Done(intent, await self._promised(outcome.told, outcome.changes, given))
+
+    async def _promised(
+        self, said: Mapping[str, Any], changes: Sequence[Change], given: Submission
+    ) -> Mapping[str, Any]:
+        """With `remind` where the user will be told at its time: of one that is stored, and has a
+        time to come. Whoever words it may promise that, and nobody else."""
+        todos = [c.record for c in changes if isinstance(c, Put) and isinstance(c.record, Todo)]
+        if not self._reminds or not todos or "summary" not in said:
+            return said
+        coming = await asyncio.to_thread(comes_due, todos[-1], given.now, given.time_zone)
+        return {**said, "remind": said["summary"]} if coming is not None else said
 
     async def tell(self, intent: Intent, given: Submission) -> Mapping[str, Any]:
         """What is known; nothing is written."""
@@ -322,7 +338,8 @@ class Inside:
     async def standing(self, known: Intent, given: Submission) -> Mapping[str, Any]:
         todo = await self._store.todo(known.task_id or "", user_id=known.user_id)
         if todo is not None:
-            return told(await asyncio.to_thread(things.task, todo, given.now, given.time_zone))
+            said = told(await asyncio.to_thread(things.task, todo, given.now, given.time_zone))
+            return await self._promised(said, (Put(todo),), given)
         goal = await self._store.goal(known.goal_id or "", user_id=known.user_id)
         return {} if goal is None else told(things.goal(goal, given.now, given.time_zone))
 

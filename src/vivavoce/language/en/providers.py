@@ -20,6 +20,8 @@ _ALSO = {
 _BECAUSE = {
     "insufficient_quota": "{before} has no quota left",
     "rate_limit_exceeded": "{before} asks us to slow down",
+    "invalid_api_key": "{before} does not let us in",
+    "context_length_exceeded": "{before} can't take in any more of this",
     "refused": "{before} refuses us",
     "busy": "{before} has no room just now",
 }

@@ -206,3 +206,40 @@ def _month_day(number: int) -> str:
 
 def _and(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def due_now(title: str) -> str:
+    """That something on the user's list is due, at its time."""
+    return f"Here is your reminder: {_ended(title)}"
+
+
+def was_due(title: str, at: datetime, *, now: datetime) -> str:
+    """The same, when its time is past: with that."""
+    return f"This was due {in_words(at, now=now)}: {_ended(title)}"
+
+
+def were_due(things: Sequence[tuple[str, datetime]], *, now: datetime, named: int = 5) -> str:
+    """Of several, in one sentence, the latest first; of very many only how many more there are."""
+    if len(things) == 1:
+        return was_due(*things[0], now=now)
+    told = [f"{title.rstrip('.!? ')}, {in_words(at, now=now)}" for title, at in things[:named]]
+    if rest := len(things) - len(told):
+        told.append(f"{cardinal(str(rest))} more")
+    return f"These were due: {'; '.join(told[:-1])}; and {told[-1]}."
+
+
+def _ended(title: str) -> str:
+    return title if title.endswith((".", "!", "?")) else f"{title}."
+
+
+def cut_off(rest: str) -> str:
+    """Said when somebody comes back who did not hear the end of an answer."""
+    return f"Sorry, we were cut off. I was saying: {rest}"
+
+
+def summed_up(rest: str) -> str:
+    """The same, for a model to say: it is too long to be repeated."""
+    return (
+        "The user did not hear this part of your last answer. Tell them what it says, in a "
+        f"sentence or two: \u201c{rest}\u201d"
+    )

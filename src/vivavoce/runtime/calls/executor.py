@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -40,11 +40,11 @@ from vivavoce.runtime.calls.outcomes import (
     INTERRUPTED,
     ToolOutcome,
     ToolRequest,
+    answered,
     failed,
     fault_of,
     parse_arguments,
     recalled,
-    succeeded,
     timed_out,
 )
 from vivavoce.runtime.calls.questions import Questions
@@ -54,11 +54,13 @@ from vivavoce.runtime.limits import Window
 from vivavoce.runtime.ports import Clock, Journal, Store, Toolbox, ToolContext, ToolOutput, nobody
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.talk import CallStatus, Change, ToolCall
+from vivavoce.wire.records.work import Role
 from vivavoce.wire.values import Value
 
 log = logging.getLogger(__name__)
 
 PROGRESS_SECONDS = 1.0  # durable progress, at most this often a call
+_BESIDE = ("http", "task")  # calls that no talk made
 QUIET_SECONDS = 5.0  # for the last words of a cancelled call
 LEAVE_SECONDS = 10.0  # for a call whose user goes
 
@@ -91,6 +93,9 @@ class Progress:
         return self._call
 
 
+Changed = Callable[[ToolCall, Sequence[str], Role], Awaitable[None]]
+
+
 class _Running(Value):
     call: ToolCall
     answer: asyncio.Future[ToolOutcome]
@@ -102,8 +107,9 @@ class _Running(Value):
 class ToolExecutor:
     """Runs calls, each once. Cancelling the task that runs one cancels the call.
 
-    `settled` is told of every call that ran, once its outcome is durable; `room` says what a
-    user may have stored with one more.
+    `settled` is told of every call that ran, once its outcome is durable, `changed` of the files
+    that one changed which no live talk asked for; `room` says what a user may have stored with
+    one more.
     """
 
     def __init__(
@@ -120,10 +126,11 @@ class ToolExecutor:
         questions: Questions | None = None,
         most: Callable[[], int] | None = None,
         room: Callable[[str], Sequence[Change]] = lambda user_id: (),
+        changed: Changed | None = None,
     ) -> None:
         self._tools, self._calls, self._journal, self._clock = tools, calls, journal, clock
         self._per_user, self._per_session = per_user, per_session
-        self._settled = settled
+        self._settled, self._changed = settled, changed
         self._gate, self._questions = gate, questions
         self._most = most or (lambda: MODEL_LIMIT)
         self._room = room
@@ -307,7 +314,7 @@ class ToolExecutor:
         ordinal = self._ordinal(request, call)
         description = clean_line(self._tools.describe(request.name, arguments))
         progress = Progress(self._journal, self._clock, call, forgotten)
-        begun = self._clock.monotonic()
+        begun = first = self._clock.monotonic()
         try:
             try:
                 started = write.started(call, description, ordinal)
@@ -324,7 +331,8 @@ class ToolExecutor:
             ran = result is None
             if result is None:
                 begun = self._clock.monotonic()
-                result = await self._attempt(request, arguments, call, progress)
+                left = self._left(request, begun - first)
+                result = await self._attempt(request, arguments, call, progress, left)
         except asyncio.CancelledError:
             outcome = _cancelled(call, self._since(begun))
             if forgotten.is_set():
@@ -341,18 +349,29 @@ class ToolExecutor:
         if isinstance(result, VivavoceError):
             outcome, output, status = failed(result, duration), "", CallStatus.FAILED
         else:
-            outcome = succeeded(result, duration, write.wire_id(call), self._most())
+            outcome = answered(result, duration, write.wire_id(call), self._most())
             output = result if isinstance(result, str) else result.text
-            status = CallStatus.COMPLETED
+            status = CallStatus.COMPLETED if outcome.success else CallStatus.FAILED
         if forgotten.is_set():  # it did not let itself be ended
             return outcome
         done = await self._settle(progress.close(), outcome, ordinal, status, output, ran=ran)
         if self._gate is not None and request.task_id is not None and ran:
-            told = output if outcome.success else outcome.error or ""
-            self._gate.noted(done, told, request.task_id, success=outcome.success)
+            # What a command that failed has printed was read as well.
+            told, said = output or outcome.error or "", bool(outcome.success or output)
+            self._gate.noted(done, told, request.task_id, success=said)
         if self._settled is not None:
             self._settled(done)
+        if self._changed is not None and outcome.files_changed and request.origin in _BESIDE:
+            await self._changed(done, outcome.files_changed, request.role)
         return outcome
+
+    def _left(self, request: ToolRequest, waited: float) -> float:
+        """Seconds for the tool, of what the caller gives the whole. Who waited longer than that
+        for a yes knows by now that it waits: the call is not theirs any more."""
+        seconds = self._tools.definition(request.name).timeout
+        if request.timeout is None or waited >= request.timeout:
+            return seconds
+        return min(seconds, request.timeout - waited)
 
     async def _attempt(
         self,
@@ -360,11 +379,9 @@ class ToolExecutor:
         arguments: Mapping[str, Any],
         call: ToolCall,
         progress: Progress,
+        seconds: float,
     ) -> str | ToolOutput | VivavoceError:
         """Its output, or what went wrong; raises only when this task is cancelled."""
-        seconds = self._tools.definition(request.name).timeout
-        if request.timeout is not None:
-            seconds = min(seconds, request.timeout)
         context = ToolContext(
             user_id=call.user_id,
             session_id=call.session_id,

@@ -44,7 +44,8 @@ class ToolRequest(Record):
 
     `allowed` names the tools this caller may use (the agent's, or those the
     session enabled); None is all of them. `role` is for work that it delegates.
-    `ordinal` is the call's place in its conversation where the caller knows it.
+    `timeout` is for the whole, a wait for a yes included. `ordinal` is the call's place in its
+    conversation where the caller knows it.
     """
 
     name: str
@@ -78,6 +79,16 @@ class ToolOutcome(Record):
     fault: VivavoceError | None = None
     pictures: tuple[Picture, ...] = ()
     files_changed: tuple[str, ...] = ()
+    exit_code: int | None = None
+
+    @property
+    def code(self) -> str | None:
+        """What kind of failure, for a program."""
+        if self.success:
+            return None
+        cause = self.fault.cause if isinstance(self.fault, ToolFailed) else None
+        known = None if self.fault is None else self.fault.code
+        return _CODES.get(cause or "", known or "command_failed")
 
     @property
     def result(self) -> dict[str, Any]:
@@ -95,6 +106,8 @@ class ToolOutcome(Record):
             "recoverable": self.recoverable,
             "suggestion": self.suggestion,
             "duration_ms": self.duration_ms,
+            **({"output": self.output} if self.output else {}),
+            **({} if self.exit_code is None else {"exit_code": self.exit_code}),
         }
 
 
@@ -104,14 +117,26 @@ class RunsTools(Protocol):
     async def run(self, request: ToolRequest) -> ToolOutcome: ...
 
 
-def succeeded(
+_CODES = {
+    "ENOENT": "not_found",
+    "EACCES": "forbidden",
+    "ETIMEDOUT": "tool_timeout",
+    "rate_limit_exceeded": "rate_limited",
+}
+"""By the cause of a `ToolFailed`."""
+
+
+def answered(
     output: str | ToolOutput, duration_ms: int, ref: str = "", limit: int = MODEL_LIMIT
 ) -> ToolOutcome:
-    """`ref` names the call to whoever wants to read on."""
+    """It ran to its end, well or not: the model reads what it says. `ref` names the call to
+    whoever wants to read on."""
     made = output if isinstance(output, ToolOutput) else ToolOutput(output, kind_of(output))
     shown, truncated = shape(made.text, made.kind, ref, limit)
     return ToolOutcome(
-        success=True,
+        success=not made.failed,
+        error=made.failed or None,
+        exit_code=made.exit_code,
         output=shown,
         duration_ms=duration_ms,
         for_model=shown,
@@ -162,7 +187,9 @@ def recalled(call: ToolCall) -> ToolOutcome:
     """The answer of a call that was settled before, from its record alone."""
     duration = call.duration_ms or 0
     if call.status is CallStatus.COMPLETED:
-        return succeeded(call.output, duration, call.id)
+        return answered(call.output, duration, call.id)
+    if call.status is CallStatus.FAILED and call.output:
+        return answered(ToolOutput(call.output, "log", failed=call.error or "failed"), duration)
     words = INTERRUPTED if call.status is CallStatus.UNKNOWN else None
     fault = ToolFailed(call.error or f"The tool '{call.tool}' failed")
     return failed(fault, duration, words or Translation(fault.message, True))

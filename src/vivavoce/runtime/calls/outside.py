@@ -28,12 +28,13 @@ from vivavoce.language.en.answers import answer as replied
 from vivavoce.language.en.answers import chosen, consent, goes_back, plain, stops
 from vivavoce.language.en.said import Said, tokens
 from vivavoce.runtime.ports import ToolDefinition
+from vivavoce.session.context import RESULT_TURNS
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.talk import Entry, Kind
 from vivavoce.wire.records.work import Task, TaskStatus
 from vivavoce.wire.values import Value
 
-TURNS = 100
+TURNS = RESULT_TURNS
 """Of the user: about as much as a model may still know. Only what the user says makes it older:
 a hundred calls in one turn do not."""
 LOOKED_BACK = 200  # entries that are read at once
@@ -500,8 +501,10 @@ def _asked(task: Task, spoken: Sequence[Entry]) -> Asked:
 
 
 def _succeeded(entry: Entry) -> bool | None:
-    """None where nobody wrote it down."""
+    """Did it bring in what it was to bring? None where nobody wrote it down."""
     result = entry.data.get("tool_result")
+    if isinstance(result, dict) and result.get("output"):
+        return True  # a command that failed was read all the same
     success = result.get("success") if isinstance(result, dict) else None
     return success if isinstance(success, bool) else None
 

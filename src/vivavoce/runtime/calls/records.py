@@ -142,7 +142,9 @@ def settled(
             error=call.error or "",
             recoverable=outcome.recoverable,
             suggestion=outcome.suggestion,
-            code=outcome.fault.code if outcome.fault else None,
+            code=outcome.code,
+            exit_code=outcome.exit_code,
+            output_preview=clean_text(outcome.output, PREVIEW) or None,
             announced=(outcome.fault is not None and outcome.fault.announced) or None,
         )
     return [
@@ -150,7 +152,7 @@ def settled(
         *_entry(
             call,
             Kind.TOOL_RESULT,
-            clean_text(outcome.output) if outcome.success else (call.error or ""),
+            clean_text(outcome.output) or (call.error or ""),
             {"tool_result": clean_json(outcome.result), **({} if ran else {"ran": False})},
             now,
             # The result follows its call, whatever the clocks say.

@@ -19,6 +19,7 @@ from vivavoce.wire.records.plans import Todo
 
 _DAY = timedelta(days=1)
 _MINUTE = timedelta(minutes=1)
+_INSTANT = timedelta(microseconds=1)
 _LOOK_BACK = timedelta(days=40)
 """What was due longer ago is not what somebody has just done."""
 
@@ -63,8 +64,45 @@ def dues_between(todo: Todo, first: datetime, last: datetime, time_zone: str) ->
     if todo.recurrence_rule:
         with suppress(*FAULTS):
             anchor = anchor_of(todo) or todo.created_at
-            found += _of_rule(todo, anchor, first, last, time_zone)
+            # A day more on both sides: rules count by a clock that may be set back in between.
+            ruled = _of_rule(todo, anchor, first - _DAY, last + _DAY, time_zone)
+            # A rule has no seconds; the time that it begins with may.
+            found += [came for came in ruled if not _same_minute(came, todo.scheduled_at)]
     return sorted({came for came in found if first <= came < last})
+
+
+LATE = timedelta(minutes=2)
+"""Who is told later than this is told when it was due."""
+OLD = timedelta(days=1)
+"""What was due longer ago is told with all the others that are."""
+
+
+def fell_due(todo: Todo, since: datetime, now: datetime, time_zone: str) -> list[datetime]:
+    """Its times after `since` and up to now, in order. Of one that recurs only the last of those
+    that are old: who was away for a month is not told thirty times of the same."""
+    if not reminds(todo):
+        return []
+    found = dues_between(todo, since + _INSTANT, now + _INSTANT, time_zone)
+    old = [came for came in found if came <= now - OLD]
+    return [*old[-1:], *found[len(old) :]]
+
+
+def comes_due(todo: Todo, now: datetime, time_zone: str) -> datetime | None:
+    """The next time after now at which its user is to be told of it, if there is one."""
+    coming = next_due(todo, now, time_zone) if reminds(todo) else None
+    return coming if coming is not None and coming > now else None
+
+
+def still_due(todo: Todo | None, at: datetime, time_zone: str) -> bool:
+    """Is it to be done, and has it this time? It may have been moved since, or done."""
+    if todo is None or not reminds(todo):
+        return False
+    return bool(dues_between(todo, at, at + _INSTANT, time_zone))
+
+
+def reminds(todo: Todo) -> bool:
+    """Is it one that somebody is told of at its time? Where a place sets it off, nobody knows."""
+    return todo.status.open and todo.trigger_type == "time" and todo.scheduled_at is not None
 
 
 def after_this_time(todo: Todo, now: datetime, time_zone: str) -> Todo | None:
@@ -106,6 +144,10 @@ def _moved_to(todo: Todo, came: datetime) -> datetime | None:
     if todo.moved_from is None or abs(came - todo.moved_from) >= _MINUTE:
         return None
     return todo.scheduled_at
+
+
+def _same_minute(came: datetime, at: datetime | None) -> bool:
+    return at is not None and came != at and abs(came - at) < _MINUTE
 
 
 def _nearer(before: datetime | None, coming: datetime | None, now: datetime) -> datetime | None:

@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 DISCOVERIES = "DISCOVERIES.md"
 MOST_DISCOVERIES = 1_200  # characters: the newest are at the end
 MOST_FILES = 5
+MOST_TASKS = 20
 LOOKED_AT = 40
 _NAMING = ("path", "file", "file_path")
 
@@ -54,7 +55,7 @@ class WorkspaceMemory:
         """What cannot be read is forgotten, not fatal."""
         try:
             calls = await self._store.recent_calls(user_id=user_id, limit=LOOKED_AT)
-            tasks = await self._store.tasks(user_id=user_id, open_only=True, limit=3)
+            tasks = await self._store.tasks(user_id=user_id, open_only=True, limit=MOST_TASKS)
             place = await asyncio.to_thread(self._look, user_id)
             return Memory(
                 active_files=files_of(calls),

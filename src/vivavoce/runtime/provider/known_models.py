@@ -35,7 +35,7 @@ SESSION_SECONDS = 60 * 60.0
 DEFAULT_CONTEXT = 32_000
 
 CONTEXT_BY_PREFIX: dict[str, int] = {
-    "vivavoce": 8_000,  # the embedded engine's, as it tells its brain
+    "vivavoce": 8_000,  # the embedded engine's, until its brain is loaded and tells
     "gpt-realtime": 32_000,
     "gpt-realtime-mini": 32_000,
     "gpt-realtime-2": 128_000,

@@ -14,8 +14,9 @@ import asyncio
 import logging
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -33,6 +34,8 @@ from vivavoce.errors import (
 from vivavoce.retrying import retried
 from vivavoce.runtime.ports import AudioCall, Call, Capabilities, Clock, Closed
 from vivavoce.runtime.provider.known_models import capabilities_of
+from vivavoce.session.context import fixed_tokens
+from vivavoce.wire.brain import Budget
 from vivavoce.wire.hints import bare_tools
 
 CALL_NOT_FOUND = "call_not_found"
@@ -105,6 +108,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+Weigh = Callable[[str, Sequence[Mapping[str, Any]]], int | None]
+"""How many tokens instructions and tools are to a model; None where nobody can tell."""
 
 OPENAI = "https://api.openai.com/v1"
 SECRET_SECONDS = 60
@@ -199,8 +205,12 @@ class OpenAIProvider:
         websocket_base_url: str | None = None,
         embedded: bool = False,
         name: str = "",
+        window: Callable[[], Budget | None] = lambda: None,
+        weigh: Weigh = lambda prompt, tools: None,
     ) -> None:
-        """`name` is what it is called here, where its address does not say enough."""
+        """`name`: what it is called here, where its address does not say enough; `window`: how
+        much its model reads, where that is known better than by its name; `weigh`: what
+        instructions and tools are to it."""
         self._name = name
         self._base_url = base_url.rstrip("/")
         self._websocket_base_url = websocket_base_url
@@ -211,6 +221,7 @@ class OpenAIProvider:
         self._host = parts.hostname or "provider"
         self._place = parts.netloc.rpartition("@")[2]
         self._embedded = embedded
+        self._window, self._weigh = window, weigh
         self._secrets_offered = True
         self._texts: dict[str, OpenAISideband] = {}  # up, and not attached yet
         self._client: AsyncOpenAI | None = None
@@ -240,7 +251,21 @@ class OpenAIProvider:
 
     @property
     def capabilities(self) -> Capabilities:
-        return capabilities_of(self._model)
+        known, window = capabilities_of(self._model), self._window()
+        if window is None:
+            return known
+        return replace(
+            known,
+            context_tokens=window.context_tokens,
+            history_tokens=window.history_tokens,
+        )
+
+    def fixed(self, session: Mapping[str, Any]) -> int:
+        """How many tokens of each answer its instructions and tools take."""
+        prompt, tools = str(session.get("instructions") or ""), session.get("tools") or ()
+        if (weighed := self._weigh(prompt, tools)) is not None:
+            return weighed
+        return fixed_tokens(prompt, bare_tools(tools))
 
     @property
     def last_error(self) -> str | None:

@@ -157,7 +157,8 @@ class Connector:
         """A call that the client made at the provider itself: watched and configured from now
         on as if we had made it. Telling it twice is telling it once."""
         live = self._connecting(session_id, user_id)
-        if not _CALL_ID.fullmatch(call_id) or self._parts.provider.is_text_call(call_id):
+        written = any(one.is_text_call(call_id) for one in self._parts.providers.every)
+        if not _CALL_ID.fullmatch(call_id) or written:
             raise InvalidRequest("That is no id of a call.", field="call_id")
         if live.records.session.call_id == call_id:
             return
@@ -224,7 +225,7 @@ class Connector:
         if not beside and not await live.submit(Flush()):
             return False
         setup = at(live.setup, provider)
-        past = await self._maker.history(live.records.conversation, setup)
+        past = await self._maker.history(live.records.conversation, setup, provider)
         user = await self._maker.about(live.records.session)
         words = await self._maker.words(live.records.session, user)
         seeded = [str(item["id"]) for item in past.items]
@@ -242,11 +243,13 @@ class Connector:
                 history=past.items,
                 history_tokens=past.tokens,
                 greeting=self._greeting(live, waiting, provider) if past.items else fresh,
+                gist=past.gist,
                 reason=waiting.reason,
                 beside=beside,
                 provider=provider.name,
                 model=provider.model,
                 because=waiting.because,
+                window=self._maker.window(setup, provider),
             )
         )
 

@@ -19,6 +19,7 @@ from datetime import datetime
 import orjson
 
 from vivavoce.errors import VivavoceError
+from vivavoce.language.en.gist import gist_of
 from vivavoce.runtime.calls.outcomes import recalled
 from vivavoce.runtime.calls.records import wire_id
 from vivavoce.runtime.provider.providers import at
@@ -30,6 +31,7 @@ from vivavoce.runtime.sessions.parts import Parts
 from vivavoce.runtime.sessions.records import closed
 from vivavoce.runtime.sessions.sideband import hang_up
 from vivavoce.runtime.sessions.texting import is_written
+from vivavoce.session.context import gathered, item_of, seeded_items, spoken_items
 from vivavoce.session.events import CallSurvived, End
 from vivavoce.wire.events import SessionEndRequested, announce
 from vivavoce.wire.records.talk import (
@@ -214,18 +216,26 @@ class Recovery:
         # A client that called `/execute` has had its answer, delegated work asks again by
         # itself; the model asked for neither.
         orphans = tuple(wire_id(call) for call, _ in left if call.origin in ("model", "webhook"))
-        await live.post(await self._survived(session, session.call_id, orphans))
+        await live.post(await self._survived(session, conversation, session.call_id, orphans))
         await self._parts.notifier.welcome(live)  # what nobody had heard when we died
         return True
 
     async def _survived(
-        self, session: VoiceSession, call_id: str, orphans: tuple[str, ...]
+        self,
+        session: VoiceSession,
+        conversation: Conversation,
+        call_id: str,
+        orphans: tuple[str, ...],
     ) -> CallSurvived:
         placed = session.metadata.get("called_at")
         since = datetime.fromisoformat(placed) if isinstance(placed, str) else session.created_at
         entries = await self._store.entries(session.conversation_id, user_id=session.user_id)
         ours = [e for e in entries if e.session_id == session.id and e.created_at >= since]
         calls = [str(e.data.get("tool_call_id")) for e in ours if e.kind is Kind.TOOL_RESULT]
+        told = tuple(str(item) for item in session.metadata.get("seeded") or ())
+        own = {entry.id for entry in ours}
+        before = [entry for entry in entries if entry.id not in own]
+        provider = self._parts.providers.of(session)
         return CallSurvived(
             call_id=call_id,
             orphans=orphans,
@@ -235,9 +245,15 @@ class Recovery:
                 (str(e.data["item_id"]), e.ordinal) for e in ours if e.data.get("item_id")
             ),
             known_calls=tuple(calls),
-            seeded=tuple(str(item) for item in session.metadata.get("seeded") or ()),
+            seeded=told,
+            items=(*seeded_items(before, told), *spoken_items(ours)),
+            gist=gathered(
+                gist_of(conversation.gist), [e for e in before if item_of(e) not in told]
+            ),
             age=(self._clock.now() - since).total_seconds(),
-            provider=self._parts.providers.of(session).name,
+            provider=provider.name,
+            sounding=tuple(entry for entry in ours if entry.data.get("playing")),
+            over=provider.ours,
         )
 
     async def _outcomes(

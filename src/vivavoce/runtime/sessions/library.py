@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from vivavoce.errors import NotFound, SessionNotFound, found
+from vivavoce.language.en.gist import Gist, gist_of
 from vivavoce.language.en.numbers import redact_said
 from vivavoce.logs import fields
 from vivavoce.runtime.ids import SessionIds
@@ -63,6 +64,7 @@ class Copy(Record):
     kind: Kind
     text: str = ""
     id: str | None = None
+    item_id: str | None = None
     at: datetime | None = None
     tool_name: str | None = None
     tool_call_id: str | None = None
@@ -173,7 +175,7 @@ class Library:
         names = [copy.id for copy in copies if copy.id]
         # What a sideband heard has its id of the session and the provider's item.
         sessions = await self._store.sessions_of(of[0], user_id=of[1]) if names else []
-        keys = [_key(copy, of[0]) for copy in copies]
+        keys = [_key(copy, session) for copy in copies]
         ids = [*filter(None, keys), *names]
         ids += [entry_id(one.id, name) for one in sessions for name in names]
         nameless = [copy for copy, key in zip(copies, keys, strict=True) if key is None]
@@ -191,7 +193,12 @@ class Library:
         if conversation is None:
             return []
         title = conversation.title or next(filter(None, map(title_from, added)), None)
-        return [PutConversation(replace(conversation, title=title, updated_at=self._clock.now()))]
+        known = gist_of(conversation.gist)
+        # What belongs before the end of what was summed up: all of it is read once more.
+        anew = any(entry.ordinal <= known.upto for entry in added)
+        gist = Gist(title=known.title).to_json() if anew else None
+        now = self._clock.now()
+        return [PutConversation(replace(conversation, title=title, gist=gist, updated_at=now))]
 
     async def check_led(self, session: VoiceSession, role: Role) -> None:
         """Raises `Forbidden` for who has a lesser role than the session or its conversation."""
@@ -370,7 +377,7 @@ def unseen(
     free = list(stored)
     added: list[Entry] = []
     for number, copy in enumerate(copies):
-        key = _key(copy, session.conversation_id)
+        key = _key(copy, session)
         if key in known or copy.id in names or (key is None and _take_match(copy, free, now)):
             continue
         at = copy.at or now
@@ -391,11 +398,21 @@ def unseen(
     return added
 
 
-def _key(copy: Copy, conversation_id: str) -> str | None:
+def _key(copy: Copy, session: VoiceSession) -> str | None:
+    conversation_id = session.conversation_id
     if copy.kind in (Kind.TOOL_CALL, Kind.TOOL_RESULT) and copy.tool_call_id:
         # The same as the tool executor gives, so a copy of a call is the call.
         return entry_id(conversation_id, f"{copy.kind}:{copy.tool_call_id}")
+    if (item_id := _items(copy)) is not None:
+        # The same as the sideband gives, so it does not matter who tells of an item first.
+        return entry_id(session.id, item_id)
     return entry_id(conversation_id, f"client:{copy.id}") if copy.id else None
+
+
+def _items(copy: Copy) -> str | None:
+    """The provider's item; ids of our own are for us to give."""
+    mine = copy.item_id is None or copy.item_id.startswith("vv")
+    return None if mine or copy.kind in (Kind.TOOL_CALL, Kind.TOOL_RESULT) else copy.item_id
 
 
 def _take_match(copy: Copy, free: list[Entry], now: datetime) -> bool:
@@ -420,6 +437,7 @@ def _take_match(copy: Copy, free: list[Entry], now: datetime) -> bool:
 def _data(copy: Copy, now: datetime) -> dict[str, Any]:
     told = {
         "client_id": copy.id,
+        "item_id": _items(copy),
         "tool_name": copy.tool_name,
         "tool_call_id": copy.tool_call_id,
         "tool_arguments": copy.tool_arguments,

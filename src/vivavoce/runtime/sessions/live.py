@@ -121,6 +121,9 @@ _COMMIT_RETRIES = (0.2, 1.0, 3.0)
 
 Traced = Callable[[TurnTraced], None]
 """Hears of every turn that is over."""
+Noticed = Callable[[fx.Failed], None]
+"""Hears of every fault that a session meets."""
+_LEVELS = {"info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
 
 class Answers(Protocol):
@@ -137,6 +140,8 @@ class Vitals(Record):
     sideband_up: bool = False
     pending_tasks: int = 0
     context_tokens: int = 0
+    user_heard: float = 0.0
+    """When the user last began to say something, or wrote it, as a timestamp; 0 is never."""
 
 
 @dataclass(slots=True)
@@ -196,13 +201,14 @@ class LiveSession:
         executor: RunsTools,
         clock: Clock,
         traced: Traced | None = None,
+        failed: Noticed | None = None,
         answers: Answers | None = None,
         inbox: int = INBOX,
     ) -> None:
         self.machine = machine
         self.records = records
         self._journal, self._clock = journal, clock
-        self._traced, self._answers_to = traced, answers
+        self._traced, self._failed, self._answers_to = traced, failed, answers
         self.tools = ToolRuns(self, executor)
         self._inbox: asyncio.Queue[Posted] = asyncio.Queue(inbox)
         self._outbox = Step()
@@ -248,6 +254,7 @@ class LiveSession:
             sideband_up=state.sideband.up,
             pending_tasks=len(state.work.open_calls) + len(state.work.tasks),
             context_tokens=state.clock.context_tokens,
+            user_heard=state.clock.user_heard.timestamp() if state.clock.user_heard else 0.0,
         )
 
     async def post(self, event: SessionEvent, call_id: str | None = None) -> None:
@@ -469,10 +476,18 @@ class LiveSession:
         elif self._traced is not None and isinstance(event, TurnTraced):
             self._traced(event)
 
+    def _note(self, fault: fx.Failed) -> None:
+        told = {"session_id": self.id, "code": fault.code, "recovery": str(fault.recovery)}
+        log.log(_LEVELS[fault.level], "A session met a fault", extra=told)
+        if self._failed is not None:
+            self._failed(fault)
+
     async def _perform(self, effect: fx.Effect, group: asyncio.TaskGroup) -> None:
         match effect:
             case fx.Send():
                 await self.sidebands.send(effect.command, effect.call_id)
+            case fx.Failed():
+                self._note(effect)
             case fx.RunTool():
                 self.tools.start(effect, group)
             case fx.Answered():

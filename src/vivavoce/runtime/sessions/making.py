@@ -7,30 +7,33 @@ for what only speech needs.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
 from vivavoce.errors import BridgeUnavailable, OrchestratorUnavailable, ToolNotFound
+from vivavoce.language.en.gist import gist_of
 from vivavoce.runtime.people.elsewhere import Elsewhere, told
 from vivavoce.runtime.people.profile import UserContext, user_context
 from vivavoce.runtime.ports import ToolDefinition
-from vivavoce.runtime.provider.known_models import Budget, capabilities_of, price_of
+from vivavoce.runtime.provider.known_models import Budget, price_of
+from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.options import Options, began_at, remembered
 from vivavoce.runtime.sessions.parts import Parts
 from vivavoce.runtime.sessions.records import SessionRecords
-from vivavoce.session.context import History, history, history_budget
+from vivavoce.runtime.sessions.summaries import looked_back
+from vivavoce.session.context import History, history, room_for
 from vivavoce.session.machine import Machine
-from vivavoce.session.policy import Identity, Policy, Setup
-from vivavoce.wire.hints import bare_tools
+from vivavoce.session.policy import Identity, Policy, Setup, Window
 from vivavoce.wire.records.talk import Conversation, VoiceSession
 from vivavoce.wire.records.work import Role
 
 log = logging.getLogger(__name__)
 
 CAN_TYPE = "The user can also type to you."
-LOOKED_AT = 300  # entries that a session may begin with: the rest of a long talk is not read
+_CHARS = 6  # a token, at most: what is read of a talk fills the window, however it is counted
 TEXT_IDLE_SECONDS = 120.0  # a written session stays so long for the next message
 
 
@@ -145,6 +148,8 @@ class Maker:
         policy = since(policy, session)
         if remembered(session).text:
             policy = for_text(policy)
+        provider = parts.providers.of(session)
+        policy = replace(policy, window=self.window(setup, provider))
         records = SessionRecords(
             session,
             conversation,
@@ -155,31 +160,40 @@ class Maker:
         return LiveSession(
             Machine(who, policy, setup, started_at=session.created_at),
             records,
-            provider=parts.providers.of(session),
+            provider=provider,
             journal=parts.journal,
             executor=parts.executor,
             clock=parts.clock,
             traced=parts.traced,
+            failed=parts.failed,
             answers=parts.notifier,
             inbox=parts.profile.defaults.inbox,
         )
 
-    async def history(self, conversation: Conversation, setup: Setup) -> History:
-        parts = self._parts
-        entries, more = await parts.store.messages_before(
-            conversation.id, user_id=conversation.user_id, limit=LOOKED_AT
+    def window(self, setup: Setup, provider: OpenAIProvider) -> Window:
+        """How much the model reads of a session that this provider serves."""
+        can = provider.capabilities
+        return Window(
+            tokens=can.context_tokens,
+            fixed=provider.fixed(setup.session),
+            again=can.history_tokens,
+            turns=self._parts.profile.agent.restore.turns,
         )
-        budget = history_budget(
-            capabilities_of(str(setup.session.get("model") or "")).context_tokens,
-            str(setup.session.get("instructions") or ""),
-            bare_tools(setup.session.get("tools") or ()),
-        )
-        return history(
+
+    async def history(
+        self, conversation: Conversation, setup: Setup, provider: OpenAIProvider
+    ) -> History:
+        parts, can = self._parts, provider.capabilities
+        room = room_for(can.context_tokens, provider.fixed(setup.session), can.history_tokens)
+        before = gist_of(conversation.gist)
+        entries, whole = await looked_back(parts.store, conversation, before, room.most * _CHARS)
+        return await asyncio.to_thread(
+            history,
             entries,
-            budget=budget,
-            summary=conversation.summary,
+            room=room,
+            before=replace(before, prose=conversation.summary or ""),
+            whole=whole,
             turns=parts.profile.agent.restore.turns,
-            began=conversation.title if more else None,
         )
 
 
@@ -206,5 +220,6 @@ def for_text(policy: Policy) -> Policy:
         idle_warning=0.0,
         idle_question=None,
         interim_after=None,
+        overdue_after=None,
         one_connection=True,
     )

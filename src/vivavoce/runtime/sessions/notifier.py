@@ -4,26 +4,35 @@ should hear it, and what the user says to it goes back."""
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 
 from vivavoce.errors import VivavoceError
 from vivavoce.logs import fields
 from vivavoce.runtime.calls.approvals import Approvals, Concern
 from vivavoce.runtime.calls.questions import Questions
+from vivavoce.runtime.people.reminders import Reminders
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.registry import Registry
+from vivavoce.runtime.tasks.ports import Place
 from vivavoce.runtime.tasks.service import Tasks
 from vivavoce.session import effects as fx
 from vivavoce.session.events import (
     ApprovalAsked,
     ApprovalSettled,
     News,
+    NewsOver,
     SessionEvent,
     TaskFinished,
     TaskStarted,
+    Update,
 )
 from vivavoce.session.state import Phase
+from vivavoce.wire.records.talk import ToolCall
 from vivavoce.wire.records.work import Role, at_least
+
+_NAME = re.compile(r"[\w.@+/-]{1,160}")
+_MOST_FILES = 10
 
 log = logging.getLogger(__name__)
 
@@ -31,28 +40,28 @@ log = logging.getLogger(__name__)
 class SessionNotifier:
     """Fills `Notifier` for those who have news, and `live.Answers` for the sessions.
 
-    News goes to the session it came from, else to one of its conversation, else to
-    where the user is. A session whose sideband is down for a moment keeps it until that
-    is back. A fault here costs a message, never the session.
+    News goes to where the user is: the session in which they said something last; where they
+    said nothing, the one it came from, else one of its conversation, else any. A session whose
+    sideband is down for a moment keeps it until that is back. A fault here costs a message,
+    never the session.
     """
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
 
-    def serve(self, tasks: Tasks, approvals: Approvals, questions: Questions) -> None:
+    def serve(
+        self, tasks: Tasks, approvals: Approvals, questions: Questions, reminders: Reminders
+    ) -> None:
         """Who has news, and takes the user's answers to it: before the first session."""
         self._tasks, self._approvals, self._questions = tasks, approvals, questions
+        self._reminders = reminders
 
     async def tell(self, event: SessionEvent, about: Concern, role: Role = "user") -> bool:
         """Was there anyone? What nobody hears waits in the store for the next call."""
 
-        def rank(live: LiveSession) -> tuple[bool, bool, bool]:
-            session = live.records.session
-            same = session.conversation_id == about.conversation_id
-            return live.vitals.sideband_up, session.id == about.session_id, same
-
         mine = self._going_on(about.user_id)
-        nearest = max((one for one in mine if at_least(_role(one), role)), key=rank, default=None)
+        able = [one for one in mine if at_least(_role(one), role)]
+        nearest = max(able, key=lambda live: _nearness(live, about), default=None)
         quietly = _ended(event)
         for live in mine:
             if live is nearest:
@@ -60,6 +69,29 @@ class SessionNotifier:
             elif quietly is not None:
                 await live.post(quietly)
         return nearest is not None
+
+    def where(self, about: Concern) -> Place | None:
+        """The session in which its user is now, where the one it came from is over: what happens
+        to their work is seen there."""
+        mine = self._going_on(about.user_id)
+        known = {one.records.session.id for one in mine}
+        if not mine or about.session_id is None or about.session_id in known:
+            return None
+        session = max(mine, key=lambda live: _nearness(live, about)).records.session
+        return Place(session_id=session.id, conversation_id=session.conversation_id)
+
+    async def changed(self, call: ToolCall, files: Sequence[str], role: Role) -> None:
+        """Files were changed by delegated work or by a client: whoever talks about them learns of
+        it at the next pause. A name is told only if it is plainly one, and nobody puts anything
+        into a talk that has a higher role."""
+        names = [name for name in files if _NAME.fullmatch(name)][:_MOST_FILES]
+        more = len(files) - len(names)
+        told = ", ".join([*names, *([f"{more} more"] if more else [])])
+        who = "delegated work" if call.origin == "task" else "the user, by hand"
+        words = f"For information: files of the workspace were changed meanwhile by {who}: {told}."
+        for live in self._going_on(call.user_id):
+            if at_least(role, _role(live)):
+                await live.post(Update(f"files:{call.origin}:{told}", words))
 
     async def resolve(self, user_id: str, effect: fx.Resolve, role: Role) -> None:
         """The user's spoken yes or no, in a session of this role. One that comes too late changes
@@ -81,14 +113,18 @@ class SessionNotifier:
         """The user heard that piece of news."""
         try:
             await self._tasks.told(key, user_id)
+            await self._reminders.told(key, user_id)
         except VivavoceError:
             # It may be told once more: better than never.
             log.exception("Could not note that news was told")
 
     async def waiting(self, live: LiveSession) -> Sequence[News]:
         """What nobody heard yet. What comes after this was read finds the session by itself."""
+        user_id = live.records.session.user_id
         try:
-            return await self._tasks.waiting_for(live.records.session.user_id, _role(live))
+            done = await self._tasks.waiting_for(user_id, _role(live))
+            due = await self._reminders.waiting_for(user_id, self._on_its_way(user_id))
+            return [*done, *due]
         except VivavoceError:
             log.exception("What waits for the user could not be read")
             return ()
@@ -113,6 +149,34 @@ class SessionNotifier:
         for approval in self._approvals.pending(user_id, _role(live)):
             await live.post(ApprovalAsked(approval.id, approval.question))
 
+    def there(self) -> Sequence[str]:
+        """The users who have a session that can tell them something now."""
+        live = (one for one in self._registry.everyone() if one.vitals.sideband_up)
+        return list({one.records.session.user_id: None for one in live})
+
+    async def remind(self, user_id: str) -> None:
+        """What is due and waits, into the session in which they are: in a call before a written
+        one, and where they said something last."""
+        here = [one for one in self._going_on(user_id) if one.vitals.sideband_up]
+        if not here:
+            return
+        on_its_way = self._on_its_way(user_id)
+        found = await self._reminders.waiting_for(user_id, on_its_way)
+        for key in await self._reminders.dropped(on_its_way):
+            for live in here:
+                await live.post(NewsOver(key))
+        for news in found:
+            nearest = max(
+                here,
+                key=lambda one: (bool(one.records.session.voice), one.vitals.user_heard),
+            )
+            await nearest.post(news)
+
+    def _on_its_way(self, user_id: str) -> set[str]:
+        """The keys of what their sessions here are about to say, or have said."""
+        near = [one for one in self._going_on(user_id) if one.vitals.sideband_up]
+        return {key for one in near for key in one.machine.state.work.news}
+
     def _told_elsewhere(self, live: LiveSession, user_id: str) -> set[str]:
         """What another session of theirs is about to say: it is told once, and not in two."""
         others = self._going_on(user_id)
@@ -123,6 +187,13 @@ class SessionNotifier:
         """Without those that ended and are being put away: they say nothing any more."""
         every = self._registry.of_user(user_id)
         return [live for live in every if live.phase is not Phase.TERMINATED]
+
+
+def _nearness(live: LiveSession, about: Concern) -> tuple[bool, float, bool, bool]:
+    session = live.records.session
+    same = session.conversation_id == about.conversation_id
+    up, heard = live.vitals.sideband_up, live.vitals.user_heard
+    return up, heard, session.id == about.session_id, same
 
 
 def _role(live: LiveSession) -> Role:

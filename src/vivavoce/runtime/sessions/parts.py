@@ -12,7 +12,7 @@ from vivavoce.runtime.people.memory import WorkspaceMemory
 from vivavoce.runtime.ports import Clock, Store, Toolbox
 from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.provider.providers import Providers
-from vivavoce.runtime.sessions.live import Traced
+from vivavoce.runtime.sessions.live import Noticed, Traced
 from vivavoce.runtime.sessions.notifier import SessionNotifier
 from vivavoce.runtime.sessions.profile import Profile
 from vivavoce.runtime.sessions.registry import Registry
@@ -32,6 +32,7 @@ class Parts(Record):
     profile: Profile
     clock: Clock
     traced: Traced
+    failed: Noticed
     notifier: SessionNotifier
     memory: WorkspaceMemory
     shares: Shares = Shares()

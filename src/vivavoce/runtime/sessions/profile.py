@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from vivavoce.errors import Forbidden, InvalidRequest
+from vivavoce.errors import SAID, Forbidden, InvalidRequest
 from vivavoce.runtime.agents.agent import Agent
 from vivavoce.runtime.agents.source import AgentSource
 from vivavoce.runtime.agents.work import picked
@@ -25,6 +25,10 @@ GREET_RESTORED = (
     "Welcome the user back in one short sentence, say in a few words what you were working on "
     "together, and ask whether to continue."
 )
+GREET_MOVED = (
+    "The user goes on with this conversation on another device. Say in one short sentence where "
+    "you were, and go on from there. Do not greet them again."
+)
 GREET_RECONNECTED = (
     "The connection was lost for a moment and is back. Say so in one short sentence, with a word "
     "of apology, and pick up where you left off."
@@ -41,6 +45,9 @@ INTERIM = {
 }
 """What is said while a tool is slow; others get the policy's own words."""
 
+
+_UNHURRIED = frozenset({"ask_user", "wait"})
+"""They wait for the user, or for as long as they were told."""
 
 _NOT_FOR_ALL = frozenset({"filesystem", "development", "mcp"})
 """Categories of tools: files, commands, programs outside the sandbox."""
@@ -246,6 +253,12 @@ class Profile:
             found["unheard"][-1] += f" {typing[0]}"
         return {key: words for key, words in found.items() if words}
 
+    def _fault_words(self) -> dict[str, list[str]]:
+        """The agent's own; what names the user is not for a policy, which knows nobody."""
+        own = {code: self.agent.words[code] for code in SAID if code in self.agent.words}
+        found = {code: [w for one in said if (w := _filled(one, {}))] for code, said in own.items()}
+        return {code: words for code, words in found.items() if words}
+
     def _preferred(self, user: UserContext | None) -> str | None:
         """A voice that this provider does not have is no reason to refuse a session."""
         known = [option.id for option in self.capabilities.voices]
@@ -266,6 +279,8 @@ class Profile:
             attach_tries=defaults.attach_tries,
             attach_delay=defaults.attach_delay,
             interim=INTERIM,
+            fault_words=self._fault_words(),
+            unhurried=_UNHURRIED,
             peer_text=defaults.peer_text,
         )
 

@@ -52,7 +52,10 @@ def begun(user_id: str, now: datetime, *, title: str | None = None, **known: Any
 
 
 _THEIRS: dict[str, Any] = dict.fromkeys(
-    ("title", "summary", "extracted_intent", "intent_payload", "linked_goal_id", "linked_task_id")
+    (
+        *("title", "summary", "gist", "extracted_intent", "intent_payload"),
+        *("linked_goal_id", "linked_task_id"),
+    )
 )
 
 
@@ -133,7 +136,9 @@ class SessionRecords:
         if now is None:
             return []
         self.session = replace(self.session, updated_at=now)
-        conversation = ours(self.conversation, updated_at=now, title=self._title)
+        # Once: by the next time somebody may have found a better one.
+        title, self._title = self._title, None
+        conversation = ours(self.conversation, updated_at=now, title=title)
         return [PutConversation(conversation), PutSession(self.session)]
 
     def account(self, used: Sequence[fx.Account]) -> bool:

@@ -93,6 +93,9 @@ class Registry:
         """Oldest first."""
         return [live for live in self._live.values() if live.records.session.user_id == user_id]
 
+    def everyone(self) -> list[LiveSession]:
+        return list(self._live.values())
+
     def told_with(self, session_id: str, user_id: str) -> Mapping[str, Any] | None:
         """What its client told of the user, with a session that is live."""
         live = self.get(session_id, user_id)

@@ -16,7 +16,7 @@ from vivavoce.runtime.ports import Clock, Closed
 from vivavoce.runtime.provider.openai import OpenAIProvider, OpenAISideband
 from vivavoce.session.effects import Attach
 from vivavoce.session.events import AttachFailed, BadFrame, SessionEvent, SidebandLost, SidebandUp
-from vivavoce.wire.realtime.client import ClientEvent
+from vivavoce.wire.realtime.client import ClientEvent, ListItems
 from vivavoce.wire.realtime.server import Malformed, decode
 
 log = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class SidebandConnection:
         await sideband.close()
         await self._post(SidebandLost(frame.code, frame.hung_up), call_id)
 
-    async def send(self, command: ClientEvent) -> None:
+    async def send(self, command: ClientEvent | ListItems) -> None:
         if self._sideband is None:
             return
         try:
@@ -121,7 +121,7 @@ class Sidebands:
         if before is not None and before is not self._of(call_id):
             await before.close()
 
-    async def send(self, command: ClientEvent, call_id: str = "") -> None:
+    async def send(self, command: ClientEvent | ListItems, call_id: str = "") -> None:
         connection = self._calls.get(call_id or self._on)
         if connection is not None:
             await connection.send(command)

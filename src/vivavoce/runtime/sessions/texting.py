@@ -70,7 +70,7 @@ def is_written(entry: Entry) -> bool:
 def unanswered(entries: Sequence[Entry], now: datetime) -> Entry | None:
     """The last that the user said, if it was written of late and nothing was said to it."""
     for entry in reversed(entries):
-        if entry.kind is Kind.ASSISTANT and entry.text:
+        if entry.kind is Kind.ASSISTANT and entry.text and not entry.data.get("aside"):
             return None
         if entry.kind is Kind.USER:
             late = (now - entry.created_at).total_seconds() > LEFT_SECONDS

@@ -21,7 +21,12 @@ from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.making import Maker
 from vivavoce.runtime.sessions.options import Options, check_steering, remember, remembered
 from vivavoce.runtime.sessions.parts import Parts
-from vivavoce.runtime.sessions.profile import GREET_RECONNECTED, GREET_RESTORED, detection
+from vivavoce.runtime.sessions.profile import (
+    GREET_MOVED,
+    GREET_RECONNECTED,
+    GREET_RESTORED,
+    detection,
+)
 from vivavoce.runtime.sessions.records import answered_by, begun
 from vivavoce.runtime.sessions.texting import Exchange, Texting
 from vivavoce.session.context import History
@@ -149,8 +154,10 @@ class Voice:
                 session, setup = answered_by(session, provider), at(setup, provider)
                 budget = await self.admission.budget(session)
                 # Only once all have agreed is a call that works given up for this one.
+                if waiting.reason == "resume" and await self._talking(before):
+                    waiting.greeting = GREET_MOVED
                 await self._take_over(session)
-                past = await self.maker.history(conversation, setup)
+                past = await self.maker.history(conversation, setup, provider)
                 live = self.maker.assemble(session, conversation, setup, budget)
                 await self.admission.still_wanted(session)
                 self._registry.start(live)
@@ -166,6 +173,12 @@ class Voice:
                 "This agent keeps its users' tasks itself; send them with POST /api/v1/tasks.",
                 field="context",
             )
+
+    async def _talking(self, conversation: Conversation) -> bool:
+        """Has it a call that goes on, here or in another process? Then whoever resumes it does so
+        from another place."""
+        of = (conversation.user_id, conversation.id)
+        return any(one.voice and one.call_id for one in await self._parts.active(*of))
 
     async def _take_over(self, session: VoiceSession) -> None:
         for live in self._registry.of_conversation(session.conversation_id):

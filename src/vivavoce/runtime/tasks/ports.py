@@ -13,6 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
+from vivavoce.runtime.calls.approvals import Concern, Notifier
 from vivavoce.wire.values import Record
 
 StepValue: TypeAlias = Any
@@ -192,9 +193,28 @@ class Backends:
     def cards(self) -> list[AgentCard]:
         return [card for backend in self.backends for card in backend.agents()]
 
+    def able(self) -> bool:
+        """Can any of them work now?"""
+        return any(card.available for card in self.cards())
+
     def find(self, agent: str) -> tuple[Backend, AgentCard] | None:
         for backend in self.backends:
             for card in backend.agents():
                 if card.name == agent:
                     return backend, card
         return None
+
+
+class Place(Record):
+    """A session that goes on, and its conversation."""
+
+    session_id: str
+    conversation_id: str
+
+
+class Reaches(Notifier, Protocol):
+    """Reaches the user, and knows where they are."""
+
+    def where(self, about: Concern) -> Place | None:
+        """The session in which its user is now, where the one it came from is over."""
+        ...

@@ -25,17 +25,17 @@ from vivavoce.errors import (
     VivavoceError,
 )
 from vivavoce.logs import fields
-from vivavoce.runtime.calls.approvals import Gatekeeper, Notifier, check_role
+from vivavoce.runtime.calls.approvals import Gatekeeper, check_role
 from vivavoce.runtime.calls.outcomes import RunsTools, ToolRequest
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.calls.reading import facts_of, lesser_sessions
 from vivavoce.runtime.ports import Clock, Journal, Store, ToolContext
 from vivavoce.runtime.tasks import records as write
-from vivavoce.runtime.tasks.ports import AgentCard, Backends, Carrier, Done, GaveUp, Work
+from vivavoce.runtime.tasks.ports import AgentCard, Backends, Carrier, Done, GaveUp, Reaches, Work
 from vivavoce.session.events import News, TaskFinished, TaskStarted
 from vivavoce.wire.clean import clean_line, clean_text
-from vivavoce.wire.events import VoiceEvent, announce
-from vivavoce.wire.records.talk import Kind, Put, new_id
+from vivavoce.wire.events import VoiceEvent, announce, to_log
+from vivavoce.wire.records.talk import Announce, Kind, Put, new_id
 from vivavoce.wire.records.work import Question, Role, Task, TaskStatus, at_least
 
 SAID = 6  # entries of the conversation that go along with the work
@@ -141,7 +141,7 @@ class Tasks:
         store: Store,
         journal: Journal,
         clock: Clock,
-        notifier: Notifier,
+        notifier: Reaches,
         carrier: Carrier,
         backends: Backends,
         executor: RunsTools,
@@ -371,7 +371,14 @@ class Tasks:
     # --- Inside -------------------------------------------------------------------------
 
     async def _put(self, task: Task, event: VoiceEvent) -> Task:
-        await self._journal.commit([Put(task), announce(event, task)])
+        place = self._notifier.where(task)
+        if place is None:
+            told = announce(event, task)
+        else:
+            event = replace(event, session_id=place.session_id)
+            of = {"user_id": task.user_id, "conversation_id": place.conversation_id}
+            told = Announce(to_log(event, **of))
+        await self._journal.commit([Put(task), told])
         return task
 
     def _work(self, task: Task, context: str = "") -> Work:

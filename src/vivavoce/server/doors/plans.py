@@ -161,6 +161,30 @@ async def _shown(here: Services, found: list[Todo]) -> list[s.TodoView]:
     return [s.TodoView.of(one) for one in due]
 
 
+@router.get("/reminders", operation_id="listReminders", responses=errors())
+async def reminders(
+    here: Here,
+    user: User,
+    waiting: Annotated[bool, Query(description="Only what you have not heard of yet")] = False,
+    limit: Limit = 50,
+) -> s.ReminderListResponse:
+    """Which tasks came due, and whether you were told. What waits begins your next call."""
+    found = await here.reminders.list(user, waiting=waiting, limit=limit)
+    return s.ReminderListResponse(reminders=[s.ReminderView.of(one) for one in found])
+
+
+@router.post(
+    "/reminders/{reminder_id}/seen",
+    operation_id="seenReminder",
+    status_code=204,
+    responses=errors(404),
+)
+async def reminder_seen(here: Here, user: User, reminder_id: UUID) -> Response:
+    """You have read it: it is not told aloud any more. Once more changes nothing."""
+    await here.reminders.seen(str(reminder_id), user)
+    return Response(status_code=204)
+
+
 @router.get("/intents", operation_id="listIntents", responses=errors(404))
 async def intents(
     here: Here,

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 
 Health = Literal["healthy", "degraded", "unhealthy"]
+_PROBE_SECONDS = 3.0
+"""For what a probe has to ask somebody else."""
 
 
 class HealthAmplifier(View):
@@ -321,10 +323,11 @@ def _process() -> psutil.Process:
 async def health(here: Here, response: Response) -> HealthResponse:
     """For load balancers: quick, open, and silent about anyone.
 
-    503 where the engine inside cannot start, which `/ready` and the log say more of. While it
-    still fetches or loads its models the server is healthy, and not ready.
+    503 where nothing can be served: the engine inside cannot start, the database does not answer,
+    or the provider refuses us or cannot be reached; `/ready` and the log say more. While the
+    engine still fetches or loads its models the server is healthy, and not ready.
     """
-    status = _health(here)
+    status = await _health(here)
     if status == "unhealthy":
         response.status_code = 503
     return HealthResponse(
@@ -345,7 +348,7 @@ async def status(here: Here, user: User) -> StatusResponse:
     return StatusResponse(
         work=WorkStatus.model_validate(here.toolset.status()),
         server=ServerStatus(
-            status=_health(here),
+            status=await _health(here),
             version=__version__,
             uptime_seconds=_uptime(here),
             started_at=here.started_at,
@@ -384,10 +387,24 @@ async def status(here: Here, user: User) -> StatusResponse:
     )
 
 
-def _health(here: Services) -> Health:
+async def _health(here: Services) -> Health:
     if here.engine is not None and here.engine.failed:
         return "unhealthy"
+    database, provider = await asyncio.gather(_database(here), _reachable(here))
+    if not database or not provider:
+        return "unhealthy"
     return "degraded" if here.provider.last_error else "healthy"
+
+
+async def _reachable(here: Services) -> bool:
+    """Of a provider elsewhere, as far as it is known at once; it is asked once in a while."""
+    if here.engine is not None:
+        return True  # loading, or ready
+    try:
+        async with asyncio.timeout(_PROBE_SECONDS):
+            return await here.provider.check()
+    except TimeoutError:
+        return True  # nobody knows yet
 
 
 def _intents(here: Services) -> IntentsStatus | None:
@@ -457,7 +474,7 @@ async def metrics(here: Here, user: User) -> Response:
 
 async def _database(here: Services) -> bool:
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(_PROBE_SECONDS):
             await here.store.log_bounds()
     except (VivavoceError, OSError, TimeoutError):
         return False

@@ -8,12 +8,21 @@ addressed by its own id; the id of a tool call works too, since a call may ask s
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
 
-from vivavoce.errors import ClientError, Conflict, NotFound, Slow, ToolNotFound, Unavailable
-from vivavoce.runtime.calls.outcomes import ToolRequest
+from vivavoce.errors import (
+    ClientError,
+    Conflict,
+    NotFound,
+    Slow,
+    ToolNotFound,
+    ToolTimeout,
+    Unavailable,
+)
+from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest
 from vivavoce.runtime.ids import new_call_id
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import tools as s
@@ -30,6 +39,9 @@ from vivavoce.server.services import (
 )
 from vivavoce.wire.records.talk import Status
 from vivavoce.wire.records.work import Reach, Role
+
+_NEARLY = 2.0
+"""Seconds that a call may take longer, if a request for a yes is over then."""
 
 router = APIRouter(route_class=Sparse, tags=["Tools"], dependencies=[Depends(json_only)])
 inbox = APIRouter(route_class=Sparse, tags=["Tasks"], dependencies=[Depends(json_only)])
@@ -85,22 +97,48 @@ async def execute_tool(
     session_id: MaybeSession,
     body: s.ExecuteToolRequest,
 ) -> s.ExecuteToolResponse:
-    """Run a tool and wait for it. A tool that fails is an answer, with `success: false`."""
+    """Run a tool and wait for it. A tool that fails is an answer, with `success: false`.
+
+    `timeout_ms` is for the whole call. One that still waits for the user's yes then is a 408 that
+    says so: it goes on waiting, and its result is at `GET /tasks/{call_id}` and on `/events`.
+    """
     call_id = body.call_id or new_call_id()
     timeout = body.timeout_ms / 1000 if body.timeout_ms else here.options.tool_timeout
-    outcome = await here.executor.run(
-        ToolRequest(
-            name=tool_name,
-            arguments=body.arguments,
-            call_id=call_id,
-            origin="http",
-            timeout=timeout,
-            **await _asked_by(here, user, role, rank, session_id, tool_name),
-        )
+    request = ToolRequest(
+        name=tool_name,
+        arguments=body.arguments,
+        call_id=call_id,
+        origin="http",
+        timeout=timeout,
+        **await _asked_by(here, user, role, rank, session_id, tool_name),
     )
+    outcome = await _within(here, request, timeout)
     if isinstance(outcome.fault, ClientError | Slow | Unavailable):
         raise outcome.fault  # it did not run, or not to its end; a failure is an answer
     return s.ExecuteToolResponse.of(outcome, call_id=call_id)
+
+
+async def _within(here: Services, request: ToolRequest, timeout: float) -> ToolOutcome:
+    """The outcome; raises `ToolTimeout` for a call that waits for a yes when the time is up. It is
+    not ended: what the user is asked must not vanish under their finger."""
+    running = here.background.start(here.executor.run(request))
+    done, _ = await asyncio.wait((running,), timeout=timeout)
+    waiting = [] if done else here.approvals.pending(request.user_id)
+    soon = here.clock.now() + timedelta(seconds=_NEARLY)
+    for approval in waiting:
+        ours = (approval.call_id or "").split("@")[0] == request.call_id
+        if ours and approval.expires_at > soon:  # else the no is better than a "not yet"
+            raise ToolTimeout(
+                f"The tool '{request.name}' waits for the user's yes, and has not run. It runs "
+                "once the yes is there, and its outcome is kept as a task with the id of the call.",
+                tool=request.name,
+                timeout_ms=round(timeout * 1000),
+                waiting_for="approval",
+                approval_id=approval.id,
+                question=approval.question,
+                call_id=request.call_id,
+            )
+    return await asyncio.shield(running)  # its own time is up now, if it still runs
 
 
 @router.post(

@@ -300,6 +300,25 @@ class TodoListResponse(View):
     tasks: list[TodoView] = Field(description="By the time they are due")
 
 
+class ReminderView(View):
+    """A task that came due, at this time."""
+
+    id: Uuid
+    task_id: Uuid
+    title: str
+    due_at: Timestamp
+    status: Literal["waiting", "told", "dropped"] = Field(
+        description="Dropped: the task was moved, ticked off or deleted before it could be told"
+    )
+    told_at: Timestamp | None = Field(description="When you heard of it")
+
+
+class ReminderListResponse(View):
+    reminders: list[ReminderView] = Field(
+        description="The latest first; those that wait, the oldest first"
+    )
+
+
 class IntentView(View):
     id: Uuid
     conversation_id: Uuid

@@ -139,14 +139,22 @@ class TranscriptEntryIn(Request):
     tool_arguments: dict[str, Any] | None = None
     tool_result: dict[str, Any] | None = None
     audio_duration_ms: Annotated[int, Field(ge=0, le=86_400_000), NUMBER] | None = None
+    item_id: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=256,
+        description="The provider's id of what was said: an item is stored once, whoever tells it.",
+    )
     # What we know better ourselves, so that an entry can be sent back as it was read.
-    item_id: str | None = Field(default=None, max_length=256, description="Ignored.")
     interrupted: StrictBool | None = Field(default=None, description="Ignored.")
     generated_text: str | None = Field(default=None, max_length=100_000, description="Ignored.")
+    heard_estimated: StrictBool | None = Field(default=None, description="Ignored.")
 
 
 class TranscriptEntry(View):
-    """`text` is what was said or heard; `generated_text` what the assistant meant to say."""
+    """`text` is what was said or heard, of an answer that still sounds what was heard so far;
+    `generated_text` what the assistant meant to say. `heard_estimated`: how far it was heard is
+    reckoned by the clock, since nobody who plays it tells."""
 
     id: str = Field(validation_alias=AliasChoices(AliasPath("data", "client_id"), "id"))
     entry_type: EntryType = Field(validation_alias="kind")
@@ -160,6 +168,7 @@ class TranscriptEntry(View):
     item_id: str | None = _in("data", "item_id")
     interrupted: bool | None = _in("data", "interrupted")
     generated_text: str | None = _in("data", "generated")
+    heard_estimated: bool | None = _in("data", "estimated")
 
 
 class TurnTrace(View):

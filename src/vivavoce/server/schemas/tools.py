@@ -76,6 +76,8 @@ class ExecuteToolResponse(View):
     duration_ms: int
     truncated: bool
     call_id: str | None = None
+    exit_code: int | None = Field(default=None, description="Of a command.")
+    code: str | None = Field(default=None, description="What kind of failure, as in `tool.error`.")
 
 
 class ToolCallWebhook(Request):

@@ -275,9 +275,10 @@ class BuiltInBackend:
         tools: Callable[[], Sequence[ToolDefinition]],
         *,
         bounds: Bounds | None = None,
-        why_not: str = "",
+        why_not: Callable[[], str] = str,
     ) -> None:
-        """`tools`: what the workspace offers now. `why_not`: why no work can be taken, if so."""
+        """`tools`: what the workspace offers now. `why_not`: why no work can be taken now, if
+        so."""
         self._brain = brain
         self._tools = tools
         self._bounds = bounds or Bounds()
@@ -287,7 +288,7 @@ class BuiltInBackend:
         own = [(agent.name, agent.description) for agent in AGENTS.values()]
         named = [*own, (TEAM, TEAM_DESCRIPTION), *((FOUNDATION + n, d) for n, d in own)]
         return [
-            AgentCard(name=name, description=about, backend=self.name, why_not=self._why_not)
+            AgentCard(name=name, description=about, backend=self.name, why_not=self._why_not())
             for name, about in named
         ]
 

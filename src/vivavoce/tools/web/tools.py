@@ -14,7 +14,7 @@ import json
 import re
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from importlib import import_module, resources
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, urlencode, urlsplit
@@ -46,10 +46,7 @@ SECONDS = 5.0  # seed 000 §4.4
 MAX_RESULTS = 5
 MAX_SNIPPET = 300
 MAX_QUERY = 400
-NO_BACKEND = (
-    "No search backend is set; set VIVAVOCE_SEARCH_URL to the address of a SearXNG, or "
-    "VIVAVOCE_SEARCH_BACKEND to brave or tavily and VIVAVOCE_SEARCH_KEY to its key"
-)
+NO_BACKEND = "Searching the web is not set up on this server"
 _TAG = re.compile(r"<[^>]{0,200}>")
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f]+")
 
@@ -76,7 +73,7 @@ class Backend(Value):
     also: Mapping[str, Any] = field(default_factory=dict)
     key_header: tuple[str, str] = ("Authorization", "Bearer ")
     results: tuple[str, ...] = ("results",)
-    hint: str = "check VIVAVOCE_SEARCH_KEY"
+    hint: str = "the operator has to look at its key"
 
 
 BACKENDS: Mapping[str, Backend] = {
@@ -157,7 +154,7 @@ def rules_for(url: str) -> Rules:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError:
-        raise ToolFailed("VIVAVOCE_SEARCH_URL is no web address") from None
+        raise ToolFailed("The address of the search backend is no web address") from None
     host = parts.hostname or ""
     return Rules((), frozenset({f"[{host}]:{port}" if ":" in host else f"{host}:{port}"}))
 
@@ -279,7 +276,7 @@ def web_tools(
             raise ToolFailed(NO_BACKEND)
         return ToolOutput(_listed(query, await search(query)))
 
-    return [web_fetch, web_search]
+    return [web_fetch, replace(web_search, ready=lambda: search is not None)]
 
 
 def _opened(said: str) -> str:

@@ -191,6 +191,16 @@ class CancelResponse(_Event):
     response_id: str | None = None
 
 
+class ListItems(_Event):
+    """Our own engine only, from our own server: the items of the call from this one on (all of
+    them, if it is not there), with what was heard of each."""
+
+    type = "vivavoce.items.list"
+
+    since: str | None = None
+    event_id: str | None = None
+
+
 ClientEvent = (
     UpdateSession
     | AppendInput
@@ -208,6 +218,7 @@ CLIENT_EVENTS: dict[str, type[ClientEvent]] = {
     kind.type: kind
     for kind in ClientEvent.__args__  # in the order of the documentation
 }
+OWN_EVENTS: dict[str, type[ListItems]] = {ListItems.type: ListItems}
 # What a browser may send on a call whose configuration belongs to our server: sound, and to
 # be quiet. Everything else would let a page rewrite the prompt or speak for the user.
 PEER_EVENTS = frozenset(
@@ -227,8 +238,9 @@ class BadFrame(Exception):
         self.fault, self.event_id = fault, event_id
 
 
-def parse(raw: str | bytes, *, locked: bool = False) -> ClientEvent:
-    """Raises `BadFrame`. `locked`: only what a browser on our server's call may send."""
+def parse(raw: str | bytes, *, locked: bool = False, ours: bool = False) -> ClientEvent | ListItems:
+    """Raises `BadFrame`. `locked`: only what a browser on our server's call may send; `ours`: what
+    only our server may send too."""
     try:
         body = orjson.loads(raw)
     except orjson.JSONDecodeError:
@@ -240,6 +252,9 @@ def parse(raw: str | bytes, *, locked: bool = False) -> ClientEvent:
         words = f"a string of at most {MAX_EVENT_ID} characters is wanted."
         raise BadFrame(refused("invalid_value", "event_id", words))
     try:
+        if ours and body.get("type") in OWN_EVENTS:
+            given = {name: value for name, value in body.items() if name != "type"}
+            return reading(_own_reader(), given)
         return read(body, event_id, locked=locked)
     except Refused as fault:
         raise BadFrame(fault, event_id) from None
@@ -273,6 +288,11 @@ def read(body: dict[str, Any], event_id: str | None = None, *, locked: bool = Fa
 def _reader(kind: str) -> Callable[[Any], ClientEvent]:
     adapter: TypeAdapter[ClientEvent] = TypeAdapter(CLIENT_EVENTS[kind])
     return adapter.validate_python
+
+
+@cache
+def _own_reader() -> Callable[[Any], ListItems]:
+    return TypeAdapter(ListItems).validate_python
 
 
 # --- Items that we send ---------------------------------------------------------------------

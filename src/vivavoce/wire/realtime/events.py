@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from vivavoce.wire.realtime import session
 from vivavoce.wire.realtime.items import Role, Status
 from vivavoce.wire.realtime.response import Metadata, ResponseAudio
-from vivavoce.wire.realtime.server import EventType, Frame
+from vivavoce.wire.realtime.server import EventType, Frame, OwnEventType
 
 Fields = dict[str, Any]
 
@@ -148,12 +148,31 @@ FIELDS: dict[EventType, Fields] = {
     "output_audio_buffer.cleared": {"response_id": _Id},
 }
 SERVER_EVENTS: frozenset[str] = frozenset(FIELDS)
+_HEARD: Fields = {
+    **_ITEM,
+    **_END,
+    "transcript": str,
+    "state": Literal["playing", "played", "cut"],
+    "estimated": bool,
+}
+_Listed = _object(_AFTER, item=_Item, response_id=str, generated=str, heard=_object(_HEARD) | None)
+OWN_FIELDS: dict[OwnEventType, Fields] = {
+    "vivavoce.heard": _HEARD,
+    "vivavoce.peer": {
+        "state": Literal["connecting", "connected", "lost", "closed", "failed"],
+        "data_channel": Literal["connecting", "open", "closed"],
+        "reason": str | None,
+    },
+    "vivavoce.items": {"items": _list(_Listed)},
+}
 
 
 @cache
-def _model(kind: EventType) -> type[_Strict]:
+def _model(kind: EventType | OwnEventType) -> type[_Strict]:
     own: Fields = {"type": Literal[kind], "event_id": _Id}
-    return cast("type[_Strict]", _object(own, FIELDS[kind]))
+    ours = kind in OWN_FIELDS
+    fields = OWN_FIELDS[cast("OwnEventType", kind)] if ours else FIELDS[cast("EventType", kind)]
+    return cast("type[_Strict]", _object(own, fields))
 
 
 def held(frame: Frame) -> Frame:

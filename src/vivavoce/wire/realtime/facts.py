@@ -240,6 +240,45 @@ class PlaybackStopped(Value):
     cleared: bool = False
 
 
+class Heard(Value):
+    """Our own engine only: so much of an item has been heard, in words and in milliseconds.
+
+    `state` is "playing" while more is to come, "played" at its end, "cut" where it was cut off.
+    `estimated`: by the clock, since the client plays it and does not say.
+    """
+
+    item_id: Name
+    transcript: Words = ""
+    audio_end_ms: Count = 0
+    state: Annotated[str, _or("playing")] = "playing"
+    estimated: bool = False
+
+
+class Peer(Value):
+    """Our own engine only: how the client with the microphone is connected. `state`: connecting,
+    connected, lost (it may come back), closed or failed; `reason` says why, where it is over."""
+
+    state: Annotated[str, _or("connecting")] = "connecting"
+    data_channel: Annotated[str, _or("connecting")] = "connecting"
+    reason: Maybe = None
+
+
+class ListedItem(Value):
+    """`generated` is all that was made of an answer; `heard`, how far it was heard."""
+
+    item: Item
+    previous_item_id: Maybe = None
+    response_id: Words = ""
+    generated: Words = ""
+    heard: Heard | None = None
+
+
+class Listed(Value):
+    """Our own engine only: the items of the call, in order."""
+
+    items: tuple[ListedItem, ...] = ()
+
+
 class RateLimit(Value):
     name: Words = ""
     limit: Count = 0
@@ -286,6 +325,9 @@ ProviderEvent = (
     | ResponseDone
     | PlaybackStarted
     | PlaybackStopped
+    | Heard
+    | Peer
+    | Listed
     | RateLimits
     | Fault
     | Unhandled

@@ -60,11 +60,16 @@ EventType = Literal[
     "output_audio_buffer.cleared",
 ]
 """Their fields are in `events.py`."""
+OwnEventType = Literal["vivavoce.heard", "vivavoce.peer", "vivavoce.items"]
+"""What our own engine tells our own server's sidebands, and nobody else: the protocol says
+neither how far an answer was heard nor how the client is connected."""
 
 # --- Sending ------------------------------------------------------------------------------
 
 
-def frame(kind: EventType, place: Mapping[str, Any] | None = None, **fields: Any) -> Frame:
+def frame(
+    kind: EventType | OwnEventType, place: Mapping[str, Any] | None = None, **fields: Any
+) -> Frame:
     """`place` says which part of which item it is about. `event_id` is added where it leaves."""
     return {"type": kind, **(place or {}), **fields}
 
@@ -115,6 +120,9 @@ _FACTS: dict[str, tuple[type[facts.ProviderEvent], Json]] = {
     "output_audio_buffer.started": (facts.PlaybackStarted, {}),
     "output_audio_buffer.stopped": (facts.PlaybackStopped, {}),
     "output_audio_buffer.cleared": (facts.PlaybackStopped, {"cleared": True}),
+    "vivavoce.heard": (facts.Heard, {}),
+    "vivavoce.peer": (facts.Peer, {}),
+    "vivavoce.items": (facts.Listed, {}),
 }
 """What is read as which fact, and what its type alone says of it."""
 

@@ -127,6 +127,38 @@ class Todo(Record):
     intent_id: str | None = None
 
 
+ReminderStatus = Literal["waiting", "told", "dropped"]
+"""Dropped: before it could be told, the to-do was moved, ticked off or deleted."""
+
+
+class Reminder(Record):
+    """A to-do that came due, at this time of its: a row of `reminders`, one for each time."""
+
+    id: str
+    """Made of the to-do and its time: the same time is one row."""
+    user_id: str
+    task_id: str
+    title: str
+    due_at: datetime
+    created_at: datetime
+    status: ReminderStatus = "waiting"
+    told_at: datetime | None = None
+    """When the user heard of it."""
+    claimed_by: str | None = None
+    """The server that is about to tell it, and has it for itself until then."""
+    claimed_until: datetime | None = None
+
+
+class Watch(Record):
+    """A to-do as whoever waits for its times knows it."""
+
+    todo: Todo
+    look_at: datetime
+    """When to look at it next: at once, if it was written since."""
+    noted_until: datetime
+    """What was due up to then is noted, or was over before somebody wanted it."""
+
+
 class IntentStatus(StrEnum):
     PENDING = "pending"  # kept, and on its way to the backend
     ACCEPTED = "accepted"
@@ -173,7 +205,7 @@ class Delivery(Record):
     id: str
     intent_id: str
     user_id: str
-    action: Literal["submit", "amend", "retract"]
+    action: Literal["submit", "amend", "retract", "due"]
     body: Json
     created_at: datetime
     updated_at: datetime

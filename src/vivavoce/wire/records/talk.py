@@ -19,6 +19,7 @@ from vivavoce.wire.records.plans import (
     Intent,
     Milestone,
     Person,
+    Reminder,
     SessionLimits,
     Todo,
 )
@@ -60,6 +61,9 @@ class Conversation(Record):
     context_type: str = "voice"
     title: str | None = None
     summary: str | None = None
+    """In a client's words."""
+    gist: Json | None = None
+    """What the server gathered of it (`language.en.gist`)."""
     ended_at: datetime | None = None
     metadata: Json = field(default_factory=dict)
     # The latest intent (seed 004 §8); all of them are records of their own.
@@ -199,7 +203,7 @@ class Snapshot(Record):
 
 
 class PutConversation(Value):
-    """A title, a summary or a latest intent of None leaves what is there."""
+    """A title, a summary, a gist or a latest intent of None leaves what is there."""
 
     conversation: Conversation
 
@@ -230,6 +234,7 @@ AnyRecord = (
     | Goal
     | Milestone
     | Todo
+    | Reminder
     | Intent
     | Delivery
     | AccessToken
@@ -244,10 +249,25 @@ class Put(Value):
     same one with a new status. A delivery that is delivered or refused stays so.
     """
 
-    record: AnyRecord
+    record: AnyRecord | Conversation
     only: tuple[str, ...] = ()
-    """The fields to change of a person or a plan, and a plan that is gone is left alone; none is
-    all of them."""
+    """The fields to change of a person, a plan or a conversation, and one of these that is gone is
+    left alone; none is all of them. A whole conversation is put by `PutConversation`."""
+
+
+class Looked(Value):
+    """Somebody has looked at the times of this to-do: the next time is `look_at`, None is never.
+
+    Refuses the whole commit with `Conflict` where it was written, or looked at by somebody else,
+    since it was read with `seen_at`: of several servers one notes what is due, and none what was
+    moved meanwhile.
+    """
+
+    todo_id: str
+    user_id: str
+    seen_at: datetime
+    look_at: datetime | None
+    noted_until: datetime
 
 
 class DropMilestone(Value):
@@ -298,6 +318,7 @@ Change = (
     | PutSession
     | PutEntry
     | Put
+    | Looked
     | DropMilestone
     | DropConversation
     | Announce

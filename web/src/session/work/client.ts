@@ -73,6 +73,12 @@ export class WorkClient {
     });
   }
 
+  /** What was due is read: nobody needs to say it any more. */
+  noted(id: string): Promise<void> {
+    this.seen(id);
+    return this.#act(id, () => this.ports.api.seenReminder(id));
+  }
+
   seen(id: string): void {
     this.#news({ what: "seen", ids: [id] });
     this.ports.memory.write(this.store.get().work.seen);
@@ -98,7 +104,8 @@ export class WorkClient {
       const attempt = new AbortController();
       const up = () => {
         // After the stream is up, so that nothing falls between the list and the first event.
-        void this.#read(signal).then(
+        const read = this.#readDue(signal).then(() => this.#read(signal));
+        void read.then(
           () => (failures = 0),
           (fault: unknown) => attempt.abort(fault),
         );
@@ -129,6 +136,12 @@ export class WorkClient {
     } while (heard !== this.#approvalsHeard);
     const { skewMs } = api;
     this.#news({ what: "read", tasks: tasks.tasks, approvals: approvals.approvals, skewMs });
+  }
+
+  /** Whoever has no list of such things still has tasks. */
+  async #readDue(signal: AbortSignal): Promise<void> {
+    const found = await this.ports.api.reminders(signal).catch(() => null);
+    if (found) this.#news({ what: "due", due: found.reminders });
   }
 
   #heard(fact: ServerFact): void {

@@ -2,7 +2,7 @@
 
 import type { VoiceEvents } from "../../wire/types";
 import type { ServerFact } from "../state";
-import { ask, decided, over, put, type Task, type Work } from "./work";
+import { ask, decided, fellDue, over, put, type Task, type Work } from "./work";
 
 const NAMES = [
   "task.delegated",
@@ -10,6 +10,7 @@ const NAMES = [
   "task.question",
   "task.completed",
   "task.failed",
+  "task.due",
   "approval.requested",
   "approval.resolved",
 ] as const;
@@ -55,6 +56,8 @@ export function heardOfWork(work: Work, { name, data }: WorkFact): Work {
         suggestions: data.suggestions,
         finished_at: data.timestamp,
       });
+    case "task.due":
+      return fellDue(work, { id: data.reminder_id, title: data.title, due_at: data.due_at });
     case "approval.requested": {
       const { approval_id: id, timestamp: requested_at, ...rest } = data;
       return ask(work, { ...rest, id, requested_at });

@@ -36,6 +36,7 @@ export function trayWords(work: Work): string {
     asks ? `${asks} ${asks === 1 ? "question" : "questions"}` : "",
     open ? `${open} running` : "",
     fresh ? `${fresh} new` : "",
+    work.due.length ? `${work.due.length} due` : "",
   ].filter(Boolean);
   return parts.length ? parts.join(" · ") : `${work.tasks.length} done`;
 }

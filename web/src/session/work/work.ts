@@ -4,7 +4,7 @@
  * list that was read a moment earlier. A task's time says what is newer; what was settled once
  * is remembered, so that no late copy asks again. */
 
-import type { ApprovalView, QuestionView, WorkResponse } from "../../wire/types";
+import type { ApprovalView, QuestionView, ReminderView, WorkResponse } from "../../wire/types";
 
 const KEPT = 100; // tasks on the page; the server has them all
 const REMEMBERED = 200; // ids that are settled, or seen
@@ -21,7 +21,12 @@ export interface CallQuestion extends Omit<QuestionView, "asked_at"> {
   readonly callId: string;
 }
 
+/** Something on the user's list that came due. */
+export type Due = Pick<ReminderView, "id" | "title" | "due_at">;
+
 export interface Work {
+  /** The latest first; those that were read are gone. */
+  readonly due: readonly Due[];
   /** Newest first. */
   readonly tasks: readonly Task[];
   readonly questions: readonly CallQuestion[];
@@ -42,6 +47,7 @@ export interface Work {
 }
 
 export const NO_WORK: Work = {
+  due: [],
   tasks: [],
   questions: [],
   approvals: [],
@@ -61,6 +67,7 @@ export type WorkNews =
       readonly approvals: readonly Approval[];
       readonly skewMs: number;
     }
+  | { readonly what: "due"; readonly due: readonly Due[] }
   | { readonly what: "unread"; readonly why: string }
   | { readonly what: "seen"; readonly ids: readonly string[] }
   | { readonly what: "acting"; readonly id: string }
@@ -74,10 +81,16 @@ export function worked(work: Work, news: WorkNews): Work {
   switch (news.what) {
     case "read":
       return read(work, news.tasks, news.approvals, news.skewMs);
+    case "due":
+      return news.due.reduce(fellDue, { ...work, due: [] });
     case "unread":
       return { ...work, unread: news.why };
     case "seen":
-      return { ...work, seen: remembered(work.seen, news.ids) };
+      return {
+        ...work,
+        seen: remembered(work.seen, news.ids),
+        due: work.due.filter(({ id }) => !news.ids.includes(id)),
+      };
     case "acting":
       return { ...calm(work, news.id), acting: [...work.acting, news.id] };
     case "refused":
@@ -107,6 +120,12 @@ export function put(work: Work, task: Task): Work {
   const place = at < 0 ? others.length : at;
   const tasks = [...others.slice(0, place), { ...task, question: asks }, ...others.slice(place)];
   return { ...work, tasks: tasks.slice(0, KEPT) };
+}
+
+export function fellDue(work: Work, one: Due): Work {
+  if (work.seen.includes(one.id) || work.due.some(({ id }) => id === one.id)) return work;
+  const due = [...work.due, one].sort((a, b) => b.due_at.localeCompare(a.due_at));
+  return { ...work, due: due.slice(0, KEPT) };
 }
 
 export function ask(work: Work, approval: Approval): Work {

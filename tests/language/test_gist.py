@@ -1,0 +1,143 @@
+"""The gist of a talk: what was decided, which files, what is open; and that none of it is lost."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vivavoce.language.en.gist import Gist, Line, gist_of, summary, title_of, told, with_model
+
+WORDS = "alpha bravo carbon delta echo forest garden harbour island jungle kettle lemon".split()  # noqa: SIM905
+TALK = (
+    Line("user", "Hi there. Can you help me add authentication to the user service?"),
+    Line("assistant", "Sure. Shall we use JWT with refresh tokens?"),
+    Line("user", "Yes, please."),
+    Line("call", "read_file", {"path": "src/auth.py"}),
+    Line("result", "class Auth: ..."),
+    Line("assistant", "I see auth.py. We still need to implement the token refresh."),
+    Line("user", "I prefer short answers. The launch date is March 3rd. What is left?"),
+    Line("user", "We need to write the docs later, in docs/auth.md."),
+)
+
+
+def test_it_has_the_structure_that_a_restore_needs() -> None:
+    gist = told(Gist(), TALK)
+    assert gist.topic == "Can you help me add authentication to the user service?"
+    assert gist.title == "Add authentication to the user service"
+    assert gist.decisions == (
+        "Yes to: Shall we use JWT with refresh tokens?",
+        "The launch date is March 3rd.",
+    )
+    assert gist.files == ("src/auth.py", "docs/auth.md")
+    assert gist.open_work == (
+        "We still need to implement the token refresh.",
+        "We need to write the docs later, in docs/auth.md.",
+    )
+    assert gist.preferences == ("I prefer short answers.",)
+
+
+def test_what_is_said_to_be_done_is_not_open_any_more() -> None:
+    gist = told(Gist(), [*TALK, Line("assistant", "I've implemented the token refresh.")])
+    assert gist.open_work == ("We need to write the docs later, in docs/auth.md.",)
+
+
+def test_a_question_is_no_decision_and_no_wish() -> None:
+    gist = told(Gist(), [Line("user", "Should we use Redis? Do we need to test it?")])
+    assert (gist.decisions, gist.open_work) == ((), ())
+
+
+def test_a_no_decides_nothing() -> None:
+    lines = [Line("assistant", "Shall I delete it?"), Line("user", "No.")]
+    assert told(Gist(), lines).decisions == ()
+
+
+def test_of_two_that_differ_the_later_comes_last() -> None:
+    said = ("Let's use JWT.", "Let's use cookies instead.", "Let's use JWT.")
+    gist = told(Gist(), [Line("user", text) for text in said])
+    assert gist.decisions == ("Let's use cookies instead.", "Let's use JWT.")
+
+
+def test_in_parts_or_at_once_it_is_the_same() -> None:
+    at_once, parts = told(Gist(), TALK), Gist()
+    for line in TALK:
+        parts = gist_of(json.loads(json.dumps(told(parts, [line]).to_json())))
+    assert parts == at_once
+
+
+def test_whatever_is_stored_is_read() -> None:
+    odd: list[object] = [None, 7, [], {"decisions": "x", "turns": "y", "files": 3}]
+    assert [gist_of(one) for one in odd] == [Gist()] * 4
+    assert gist_of({"files": [1, "a.py"], "upto": 3}) == Gist(files=("a.py",), upto=3.0)
+
+
+def test_a_title_is_what_it_is_about() -> None:
+    assert title_of("Hello, could you please tell me about the history of tea?") == (
+        "The history of tea"
+    )
+    assert title_of("Let's plan my trip to Rome.") == "Plan my trip to Rome"
+    assert title_of("Hi") == "Hi"
+    assert len(title_of("word " * 60)) <= 60
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(WORDS)), max_size=60, unique=True),
+    st.lists(st.sampled_from(WORDS), max_size=12, unique=True),
+)
+def test_no_decision_file_or_open_work_is_lost_where_there_is_room(
+    pairs: list[tuple[str, str]], names: list[str]
+) -> None:
+    lines = [Line("user", f"Let's use {one} with {two}.") for one, two in pairs]
+    lines += [Line("call", "read_file", {"path": f"src/{name}.py"}) for name in names]
+    lines += [Line("user", f"We still need to paint the {name}.") for name in names]
+    lines += [Line("assistant", "Fine.")]
+    gist = told(Gist(), lines)
+    text = summary(gist, 20_000)
+    assert all(f"Let's use {one} with {two}" in text for one, two in pairs)
+    assert all(f"src/{name}.py" in text for name in names)
+    assert all(f"paint the {name}" in text for name in names)
+    # In less room each of them is there too, in fewer letters.
+    if (least := 200 + 48 * (len(pairs) + 2 * len(names))) < len(text):
+        tight = summary(gist, least)
+        assert all(f"Let's use {one} with {two}"[:38] in tight for one, two in pairs)
+        assert all(f"src/{name}.py" in tight for name in names)
+
+
+@given(st.lists(st.text(max_size=300), max_size=30), st.integers(0, 3000))
+def test_a_summary_is_never_longer_than_its_room(said: list[str], chars: int) -> None:
+    gist = told(Gist(), [Line("user", f"Let's say {text}.") for text in said])
+    assert len(summary(gist, chars)) <= chars
+
+
+def test_what_does_not_fit_at_all_is_said_to_be_left_out() -> None:
+    gist = told(Gist(), [Line("user", f"Let's use part number {n}.") for n in range(500)])
+    text = summary(gist, 2_000)
+    assert "part number 0;" in text
+    assert "part number 499" in text
+    assert "more are left out here" in text
+
+
+# --- With a model
+
+
+def test_a_model_adds_and_takes_nothing_away() -> None:
+    gist = told(Gist(), TALK)
+    said = "user: add login to the user service. We picked tokens that expire after an hour."
+    offered = {
+        "title": "Login for the user service",
+        "topic": "Adding login to the user service",
+        "decisions": ["Tokens expire after an hour"],
+        "open_work": [],
+    }
+    better = with_model(gist, offered, said)
+    assert better.title == "Login for the user service"
+    assert set(gist.decisions) < set(better.decisions)
+    assert "Tokens expire after an hour" in better.decisions
+    assert (better.open_work, better.files) == (gist.open_work, gist.files)
+
+
+def test_what_a_model_makes_up_is_not_taken() -> None:
+    gist = told(Gist(), TALK)
+    offered = {"title": "Quarterly revenue", "decisions": ["Fire the whole sales team"], "topic": 3}
+    assert with_model(gist, offered, "user: add login") == gist
