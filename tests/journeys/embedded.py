@@ -51,9 +51,10 @@ async def embedded(
     ears: ScriptedEars | None = None,
     mouth: HummingMouth | None = None,
     crowded: Callable[[], str | None] = lambda: None,
+    standby: bool = False,
     **more: Any,
 ) -> AsyncIterator[Stage]:
-    """Up, and down again in order."""
+    """Up, and down again in order. `standby`: another provider serves, named in `more`."""
     values = {"port": 0, "data_dir": folder, "workspace": folder, "shutdown_seconds": 2.0, **more}
     settings = Settings(_env_file=None, **values)  # type: ignore[call-arg]
     parts = Parts(
@@ -66,7 +67,12 @@ async def embedded(
     )
     with bind(settings) as bound:
         settings = settings.model_copy(update={"port": bound.getsockname()[1]})
-        here = assemble(settings, engine=EmbeddedEngine(settings, parts=lambda: parts))
+        inside = EmbeddedEngine(settings, parts=lambda: parts, standby=standby)
+        here = assemble(
+            settings,
+            engine=None if standby else inside,
+            standby=inside if standby else None,
+        )
         listener = Listener(listener_config(build_app(here), settings), here)
         url = f"http://127.0.0.1:{settings.port}"
         async with asyncio.TaskGroup() as group:

@@ -155,6 +155,7 @@ def settings_for(provider: ScriptedProvider, folder: Path, **more: Any) -> Setti
         "time_zone": "Europe/Rome",
         "workspace": folder,
         "shutdown_seconds": 2.0,
+        "fallbacks": ("none",),
         "_env_file": None,
         **more,
     }

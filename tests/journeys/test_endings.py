@@ -391,8 +391,7 @@ async def test_what_was_said_while_the_sideband_was_away_is_all_there_once(
         session, watcher = await begun(st)
         live = st.here.registry.get(session["session_id"])
         assert live is not None
-        sideband = live._sideband
-        provider, attach = sideband._provider, sideband._provider.attach
+        provider, attach = live.provider, live.provider.attach
         away = asyncio.Event()
 
         async def unreachable(call_id: str) -> Any:
@@ -407,8 +406,9 @@ async def test_what_was_said_while_the_sideband_was_away_is_all_there_once(
             await line.until("response.done")
             await watcher.wait_for("turn.traced")
             away.set()
-            assert sideband._sideband is not None
-            sideband._sideband._connection._connection.transport.abort()
+            up = live.sidebands._calls[live.sidebands._on]._sideband
+            assert up is not None
+            up._connection._connection.transport.abort()
             await watcher.until(
                 lambda: watcher.all("session.status")[-1]["state"] == "reconnecting"
             )

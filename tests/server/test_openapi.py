@@ -139,6 +139,7 @@ def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
                 "voices": {"values": ["marin", "cedar"]},
                 "calls": {"values": [CALL]},
                 **{name: {"values": ids[name]} for name in _NAMED},
+                "providers": {"values": ["127.0.0.1", "nobody"]},
             },
             "parameters": {
                 "session_id": anyone,
@@ -169,6 +170,13 @@ def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
                 for method in ("GET", "PATCH", "DELETE")
             ]
             + [
+                {
+                    "include-name": "POST /sessions/{session_id}/provider",
+                    "parameters": {
+                        "path.session_id": live,
+                        "body.provider": {"dictionary": "providers", "probability": 0.8},
+                    },
+                },
                 {  # not those that the others read
                     "include-name": f"DELETE {CONVERSATIONS}/{{conversation_id}}",
                     "parameters": {"path.conversation_id": _one_of("dropped")},
@@ -348,6 +356,7 @@ GET /sessions/{session_id}
 POST /sessions/{session_id}/transcript
 POST /sessions/{session_id}/resume
 POST /sessions/{session_id}/end
+POST /sessions/{session_id}/provider
 POST /sdp
 POST /audio
 GET /ice-config

@@ -333,7 +333,7 @@ describe("the way of the sound", () => {
     await until(() => expect(scene.state).toBe("failed"));
   });
 
-  test("speaks until the page's own player has ended, and is not moved before", async () => {
+  test("speaks until the page's own player has ended", async () => {
     const scene = new Scene();
     scene.webrtc.faults = [new NoWay("none", false)];
     scene.conversation.start();
@@ -342,30 +342,55 @@ describe("the way of the sound", () => {
     scene.websocket.sounding(true);
     scene.status("ready"); // the server reckons that it is over
     expect(scene.state).toBe("speaking");
-    const warning = { reason: "cap", warning: "", seconds_remaining: 1e6, action: "reconnect" };
-    scene.tell("session.warning", warning);
-    await new Promise((resolve) => setTimeout(resolve));
-    expect(scene.websocket.used).toHaveLength(1);
     scene.websocket.sounding(false);
     expect(scene.state).toBe("listening");
-    await until(() => expect(scene.websocket.used).toHaveLength(2));
     await scene.conversation.stop();
   });
 
-  test("moves before the provider's cap, in a quiet moment and without a gap", async () => {
+  test("has two calls before the provider's cap, until the server has moved", async () => {
     const scene = await talking();
-    scene.status("speaking");
-    const warning = { reason: "cap", warning: "", seconds_remaining: 1e6, action: "reconnect" };
-    const first = scene.webrtc.calls[0];
-    scene.tell("session.warning", warning);
-    await until(() => expect(scene.pauses).toHaveLength(1));
-    expect(scene.webrtc.calls).toHaveLength(1); // the assistant speaks
-    scene.status("ready");
+    scene.tell("call.wanted", { reason: "cap", beside: true, seconds_remaining: 60 });
     await until(() => expect(scene.webrtc.calls).toHaveLength(2));
-    await until(() => expect(first?.over).toBe(true));
-    expect(scene.webrtc.calls[1]?.over).toBe(false);
-    expect(scene.state).toBe("listening");
+    const [first, second] = scene.webrtc.calls;
     expect(scene.webrtc.used).toEqual(["ek_1", "ek_2"]);
+    await new Promise((resolve) => setTimeout(resolve));
+    expect(first?.over).toBe(false);
+    expect(scene.conversation.store.get().notice).toBeNull();
+    scene.tell("call.moved", { reason: "cap" });
+    await until(() => expect(first?.over).toBe(true));
+    expect(second?.over).toBe(false);
+    expect(scene.state).toBe("listening");
+    // And again: it is the one that is on now.
+    scene.tell("call.wanted", { reason: "cap", beside: true, seconds_remaining: 60 });
+    await until(() => expect(scene.webrtc.calls).toHaveLength(3));
+    await scene.conversation.stop();
+    expect(scene.webrtc.calls.every(({ over }) => over)).toBe(true);
+  });
+
+  test("keeps its call where another provider does not take it", async () => {
+    const scene = await talking();
+    const refused = { status: 502, body: refusal("openai_error") };
+    scene.server.next("GET /session/reconnect", refused);
+    scene.tell("call.wanted", { reason: "provider", beside: true, provider: "openai" });
+    await until(() => expect(scene.server.asked).toContain("GET /session/reconnect?session_id=vs_1"));
+    await new Promise((resolve) => setTimeout(resolve));
+    expect(scene.webrtc.calls).toHaveLength(1);
+    expect(scene.webrtc.calls[0]?.over).toBe(false);
+    expect(scene.state).toBe("listening");
+    await scene.conversation.stop();
+  });
+
+  test("shows why while another provider is tried, and goes on there", async () => {
+    const scene = await talking();
+    const seen: (string | null)[] = [];
+    scene.conversation.store.subscribe(() => seen.push(scene.conversation.store.get().notice));
+    const message = "OpenAI does not answer. One moment, I try Azure.";
+    scene.tell("call.wanted", { reason: "lost", beside: false, provider: "azure", message });
+    expect(scene.state).toBe("reconnecting");
+    await until(() => expect(scene.webrtc.calls).toHaveLength(2));
+    expect(seen).toContain(message);
+    expect(scene.webrtc.calls[0]?.over).toBe(true);
+    await until(() => expect(scene.state).toBe("listening"));
     await scene.conversation.stop();
   });
 

@@ -28,7 +28,7 @@ from vivavoce.app.settings import BRAINS, EMBEDDED, Settings, plain
 from vivavoce.app.settings.parts import LIKENESS
 from vivavoce.brain.script import script as script_file
 from vivavoce.brain.script.brain import ScriptedBrain
-from vivavoce.errors import InvalidRequest, Unavailable, VivavoceError
+from vivavoce.errors import InvalidRequest, ModelUnavailable, NotFound, Unavailable, VivavoceError
 from vivavoce.language.en.answers import BACKCHANNEL
 from vivavoce.models import gguf, hub
 from vivavoce.models.manifest import MODELS
@@ -58,6 +58,8 @@ PACKAGES = (
 )
 RETRY_SECONDS = 30.0
 FEW_CORES = 4
+WAKE_SECONDS = 60.0
+_LOOK_SECONDS = 0.1
 LIVE_SLOTS = 3
 """Conversations that a local brain remembers at once; others are put aside and fetched back."""
 UPLOADS = {"/v1/audio/transcriptions": 26 * 1024 * 1024}
@@ -86,7 +88,17 @@ def refused_at_v1(fault: VivavoceError) -> Response:
 class EmbeddedEngine:
     """Fills `server.services.Embedded`."""
 
-    def __init__(self, settings: Settings, *, parts: Callable[[], Parts] | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        parts: Callable[[], Parts] | None = None,
+        standby: bool = False,
+    ) -> None:
+        """`standby`: it takes over when another provider fails, and takes nothing before that."""
+        self._awake = asyncio.Event()
+        if not standby:
+            self._awake.set()
         self.own_key = "vv_" + secrets.token_urlsafe(32)  # of this start; nobody else has it
         self.also_takes: Callable[[str], bool] = lambda key: False
         """Other keys of operators'."""
@@ -115,6 +127,10 @@ class EmbeddedEngine:
 
     async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Whoever comes in the first second waits for it to pass."""
+        if not self._awake.is_set() and scope["type"] != "lifespan":
+            refusal = refused_at_v1(NotFound("The engine only stands by: another provider serves."))
+            await refusal(scope, receive, send)
+            return
         await self._built.wait()
         assert self._door is not None
         await self._door(scope, receive, send)
@@ -127,6 +143,30 @@ class EmbeddedEngine:
     def brain(self) -> Brain | None:
         """Once it is loaded: agents at work think with it too."""
         return self._engine.brain if self._engine is not None else None
+
+    @property
+    def could_run(self) -> bool:
+        """Is all there that it would need, so that nothing has to be fetched?"""
+        if self._given is not None:
+            return True
+        file = self._settings.brain_file
+        local = not self._settings.brain_at_hub and (file is None or file.exists())
+        present = all(model.received >= model.total for model in self._store.progress(self._names))
+        return local and present
+
+    async def wake(self) -> None:
+        """It is needed. Raises `ModelUnavailable` where its models are not loaded in time."""
+        self._awake.set()
+        try:
+            async with asyncio.timeout(WAKE_SECONDS):
+                while self._engine is None or self._engine.state != "ready":
+                    if self.failed:
+                        break
+                    await asyncio.sleep(_LOOK_SECONDS)
+        except TimeoutError:
+            pass
+        if missing := self.waiting_for():
+            raise ModelUnavailable(" ".join(missing), retry_after_ms=5000)
 
     async def clear_kept(self) -> None:
         """What the brain has kept of what it read for people."""
@@ -178,6 +218,13 @@ class EmbeddedEngine:
                 self._stop.set()
 
     async def _live(self, begin: Begin) -> None:
+        async with asyncio.TaskGroup() as group:
+            awake = [group.create_task(self._awake.wait()), group.create_task(self._stop.wait())]
+            await asyncio.wait(awake, return_when=asyncio.FIRST_COMPLETED)
+            for one in awake:
+                one.cancel()
+        if self._stop.is_set():
+            return
         await begin()
         engine, door = await asyncio.to_thread(self._build)
         async with engine.running():
@@ -357,7 +404,7 @@ def _options(settings: Settings) -> EngineOptions:
         # A browser on this machine may have no other way to us.
         loopback=is_loopback(settings.host),
     )
-    return EngineOptions(
+    options = EngineOptions(
         max_sessions=settings.engine_sessions,
         context_tokens=settings.context_tokens or None,
         responses_per_minute=settings.engine_responses_per_minute or None,
@@ -368,6 +415,9 @@ def _options(settings: Settings) -> EngineOptions:
         media=media,
         kept_seconds=settings.grace_seconds,
     )
+    if settings.session_cap_seconds:
+        options = replace(options, session_seconds=settings.session_cap_seconds)
+    return options
 
 
 # --- Which model plays which part, and in which process -------------------------------------

@@ -38,9 +38,16 @@ class Server(Services):
     intents: AgentIntents
     summaries: Summaries
     engine: EmbeddedEngine | None = None
+    standby: EmbeddedEngine | None = None
+    """The engine where another provider serves: for when that fails."""
     listening: asyncio.Event = field(default_factory=asyncio.Event)
     """Set by the listener once it answers."""
     open_doors: Begin = at_once
+
+    @property
+    def inside(self) -> EmbeddedEngine | None:
+        """The engine, whether it serves or stands by."""
+        return self.engine or self.standby
 
     async def answering(self) -> None:
         """What takes long to import waits for this, and whoever knocked meanwhile is answered
@@ -63,7 +70,8 @@ async def running(here: Server) -> AsyncIterator[None]:
         await here.instance.join()
         stack.push_async_callback(here.instance.leave)
         await here.journal.open()
-        stack.push_async_callback(here.provider.close)
+        for provider in here.providers.every:
+            stack.push_async_callback(provider.close)
         group = await stack.enter_async_context(asyncio.TaskGroup())
         group.create_task(here.journal.run(), name="journal")
         chores = [
@@ -73,8 +81,8 @@ async def running(here: Server) -> AsyncIterator[None]:
             group.create_task(here.summaries.run(), name="summaries"),
         ]
         here.background.group = group
-        if here.engine is not None:
-            await stack.enter_async_context(here.engine.running(here.answering))
+        if here.inside is not None:
+            await stack.enter_async_context(here.inside.running(here.answering))
         await stack.enter_async_context(here.toolset.running(here.answering))
         await stack.enter_async_context(here.intents.running(here.answering))
         async with here.registry.running(), here.work.running():

@@ -115,6 +115,9 @@ def _real(record: logging.LogRecord) -> bool:
 def _configure_logs(settings: Settings) -> None:
     logging.getLogger("uvicorn.error").addFilter(_real)
     secrets = [s.get_secret_value() for _, s in settings if isinstance(s, SecretStr)]
+    secrets += [
+        other.key.get_secret_value() for other in settings.other_providers.values() if other.key
+    ]
     logs.configure(
         level=settings.log_level,
         layout="json" if settings.log_format == "json" else "console",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import cache, partial
 from typing import Any
@@ -23,9 +23,11 @@ from vivavoce.app.engine import UPLOADS, EmbeddedEngine, chat_brain, refused_at_
 from vivavoce.app.intents import AgentIntents
 from vivavoce.app.lifecycle import Server, running
 from vivavoce.app.settings import EMBEDDED, Settings, plain, variable
+from vivavoce.app.settings.parts import EMBEDDED_MODEL, NOBODY
 from vivavoce.app.tools import Toolset
 from vivavoce.errors import RateLimited, VivavoceError
 from vivavoce.intents.registry.intents import IntentRegistry
+from vivavoce.runtime.agents.agent import Agent, AgentError
 from vivavoce.runtime.agents.source import AgentSource
 from vivavoce.runtime.calls.approvals import Approvals, Gatekeeper
 from vivavoce.runtime.calls.executor import ToolExecutor
@@ -40,6 +42,7 @@ from vivavoce.runtime.people.plans import Agenda
 from vivavoce.runtime.people.reminders import Reminders
 from vivavoce.runtime.ports import Clock, Store
 from vivavoce.runtime.provider.openai import OpenAIProvider
+from vivavoce.runtime.provider.providers import Providers
 from vivavoce.runtime.relay import Relay
 from vivavoce.runtime.sessions.library import Library
 from vivavoce.runtime.sessions.live import Traced
@@ -78,6 +81,7 @@ def assemble(
     clock: Clock | None = None,
     engine: EmbeddedEngine | None = None,
     alone: bool = False,
+    standby: EmbeddedEngine | None = None,
 ) -> Server:
     """The parts of a server. Tests put fakes in the place of the real ones. `alone`: nobody else
     can use its database."""
@@ -90,9 +94,14 @@ def assemble(
     limits = agent.limits
     store = store or open_store(settings.database_url)
     tokens = AccessTokens(store.access_tokens, clock=clock)
-    if engine is not None:
-        engine.also_takes = tokens.is_operators
     provider = provider or _provider(settings, clock, engine)
+    fallbacks = _fallbacks(settings, agent, provider)
+    if EMBEDDED in fallbacks and engine is None:
+        standby = standby or _standing_by(settings)
+    inside = engine or standby
+    if inside is not None:
+        inside.also_takes = tokens.is_operators
+    providers = _providers(settings, clock, provider, fallbacks, standby)
     shares = shares_of(settings)
     registry = Registry(
         max_sessions=settings.max_sessions,
@@ -134,6 +143,7 @@ def assemble(
         inbox=settings.session_inbox,
         recording=settings.recording,
         auto_approve=settings.auto_approve,
+        session_cap=settings.session_cap_seconds,
     )
     profile = Profile(source, defaults, provider.capabilities, tools)
     approvals = Approvals(
@@ -203,6 +213,7 @@ def assemble(
         store=store,
         journal=journal,
         provider=provider,
+        providers=providers,
         tools=tools,
         executor=executor,
         registry=registry,
@@ -219,7 +230,7 @@ def assemble(
     )
     voice = Voice(parts)
     library = Library(store, journal, clock, voice, agent.name, shares)
-    clear = nothing if engine is None else engine.clear_kept
+    clear = nothing if inside is None else inside.clear_kept
     server = Server(
         settings=settings,
         options=Options(
@@ -232,6 +243,7 @@ def assemble(
         store=store,
         journal=journal,
         provider=provider,
+        providers=providers,
         tools=tools,
         executor=executor,
         registry=registry,
@@ -273,6 +285,7 @@ def assemble(
         toolset=toolset,
         intents=intents,
         engine=engine,
+        standby=standby,
     )
 
     relay.serve("sdp", partial(exchanged_there, server))
@@ -330,6 +343,72 @@ def _provider(settings: Settings, clock: Clock, engine: EmbeddedEngine | None) -
     )
 
 
+def _fallbacks(settings: Settings, agent: Agent, first: OpenAIProvider) -> list[str]:
+    """The agent's own list, or the settings', which has been checked. Raises `AgentError`."""
+    names = settings.fallbacks if agent.fallbacks is None else agent.fallbacks
+    known = (EMBEDDED, NOBODY, *settings.other_providers)
+    for name in names:
+        if name not in known:
+            there = ", ".join(known)
+            raise AgentError(
+                [
+                    f"{agent.folder / 'agent.yaml'}: fallbacks: there is no provider '{name}' in "
+                    f"VIVAVOCE_OTHER_PROVIDERS; there are: {there}"
+                ]
+            )
+    return [name for name in dict.fromkeys(names) if name not in (NOBODY, first.name)]
+
+
+def _standing_by(settings: Settings) -> EmbeddedEngine | None:
+    """The engine as the one who takes over, where it can run at all."""
+    try:
+        engine = EmbeddedEngine(settings, standby=True)
+    except VivavoceError:
+        return None
+    return engine if engine.could_run else None
+
+
+def _providers(
+    settings: Settings,
+    clock: Clock,
+    first: OpenAIProvider,
+    names: Sequence[str],
+    standby: EmbeddedEngine | None,
+) -> Providers:
+    """Each with its own address, model and key. Who stands by is woken when it is asked."""
+    every = [first]
+    for name in names:
+        if name != EMBEDDED:
+            other = settings.other_providers[name]
+            every.append(
+                OpenAIProvider(
+                    base_url=other.url,
+                    api_key=plain(other.key),
+                    model=other.model,
+                    clock=clock,
+                    name=name,
+                    **_reads(settings, None),
+                )
+            )
+        elif standby is not None:
+            every.append(
+                OpenAIProvider(
+                    base_url=own_url(settings),
+                    api_key=standby.own_key,
+                    model=EMBEDDED_MODEL,
+                    clock=clock,
+                    embedded=True,
+                    **_reads(settings, standby),
+                )
+            )
+
+    async def wake(name: str) -> None:
+        if name == EMBEDDED and standby is not None:
+            await standby.wake()
+
+    return Providers(every, clock, wake=wake)
+
+
 def _reads(settings: Settings, engine: EmbeddedEngine | None) -> dict[str, Any]:
     """How much the model reads: as its brain says, as the operator says, else by its name."""
     if engine is not None:
@@ -370,14 +449,14 @@ def build_app(here: Server) -> ASGIApp:
             here.streams,
             here.clock,
             tokens=here.tokens,
-            own_key=None if here.engine is None else here.engine.own_key,
+            own_key=None if here.inside is None else here.inside.own_key,
         ),
         allowed_hosts=(*settings.allowed_hosts, *own),
         allowed_origins=settings.allowed_origins,
         max_body=settings.max_body_bytes,
         body_seconds=settings.body_seconds,
-        larger={} if here.engine is None else UPLOADS,
-        shapes={} if here.engine is None else {"/v1/": refused_at_v1},
+        larger={} if here.inside is None else UPLOADS,
+        shapes={} if here.inside is None else {"/v1/": refused_at_v1},
         audited=_noting_refusals(here),
     )
 

@@ -77,8 +77,8 @@ class Doors:
             if not self._open:
                 for router in await asyncio.to_thread(_routers):
                     self._app.include_router(router)
-                if self._here.engine is not None:
-                    self._app.mount("/v1", self._here.engine.door())
+                if (inside := self._here.engine or self._here.standby) is not None:
+                    self._app.mount("/v1", inside.door())
                 mount_page(self._app)
                 self._open = True
 

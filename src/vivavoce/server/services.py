@@ -26,6 +26,7 @@ from vivavoce.runtime.people.plans import Agenda
 from vivavoce.runtime.people.reminders import Reminders
 from vivavoce.runtime.ports import Clock, InstanceSeen, Store, Toolbox
 from vivavoce.runtime.provider.openai import OpenAIProvider
+from vivavoce.runtime.provider.providers import Providers
 from vivavoce.runtime.relay import Relay
 from vivavoce.runtime.sessions.library import Library
 from vivavoce.runtime.sessions.profile import Profile
@@ -157,6 +158,8 @@ class Services:
     store: Store
     journal: Journal
     provider: OpenAIProvider
+    """The one that is asked first."""
+    providers: Providers
     tools: Toolbox
     executor: ToolExecutor
     registry: Registry
@@ -182,6 +185,8 @@ class Services:
     intents: Intents
     background: Background = field(default_factory=Background)
     engine: Embedded | None = None
+    standby: Embedded | None = None
+    """The engine where another provider serves."""
 
 
 CONNECTING_SECONDS = 15.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from vivavoce.session import faults, news
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import RunTool, StartTimer
@@ -29,6 +31,7 @@ def requested(event: CallRequested, draft: Draft) -> None:
     name = event.name or state.work.names.get(event.item_id, "")
     state.work.ran.add(event.call_id)
     state.work.open_calls.add(event.call_id)
+    state.work.asked[event.call_id] = event if event.name else replace(event, name=name)
     state.talk.held.called(event.item_id, event.call_id, name, event.arguments)
     ordinal = state.talk.order.place(event.item_id, None, draft.now_ms)
     state.talk.turns.called(event.response_id, event.call_id, name, draft.now)
@@ -60,6 +63,9 @@ def finished(event: ToolFinished, draft: Draft) -> None:
         state.work.held[event.call_id] = event
         return
     state.work.over(event.call_id)
+    asked = state.work.asked.pop(event.call_id, None)
+    if asked is not None and state.move is not None and state.move.next is not None:
+        state.move.results.append((asked, event.output))
     state.work.owned_up = state.work.owned_up and bool(state.work.open_calls)
     state.talk.turns.finished(event.call_id)
     item_id = state.item_id(f"output:{event.call_id}")

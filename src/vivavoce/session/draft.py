@@ -5,9 +5,9 @@ Every handler has one; what several of them do in the same way is here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from vivavoce.session import turns
 from vivavoce.session.effects import Effect, Record, Send, StartTimer, Tell
@@ -26,11 +26,21 @@ from vivavoce.wire.realtime.client import (
     CreateItem,
     DeleteItem,
     ListItems,
+    UpdateSession,
 )
 from vivavoce.wire.records.talk import Entry, Kind, Modality, Status, entry_id
 
 IDLE = "idle"
 """The key of the question whether anybody is there."""
+
+
+class GivingUp(NamedTuple):
+    """A provider that does not carry the session any further: by which fault, what is done if
+    nobody takes over, and whether the user is `owed` an answer."""
+
+    code: str
+    otherwise: Callable[[], None]
+    owed: bool = False
 
 
 class Draft:
@@ -41,6 +51,7 @@ class Draft:
         self.now = now
         self.effects: list[Effect] = []
         self.ending: tuple[str, Status] | None = None
+        self.failing: GivingUp | None = None
 
     @property
     def now_ms(self) -> float:
@@ -58,6 +69,26 @@ class Draft:
         """Nothing is sent while the sideband is down: what matters is sent again when it is up."""
         if self.state.sideband.up:
             self.do(Send(command, urgent=urgent))
+
+    def send_to(self, command: ClientEvent, call_id: str) -> None:
+        """To the call beside, which is up."""
+        self.do(Send(command, call_id=call_id))
+
+    def order(self) -> None:
+        """Send the configuration as we want it. The model is chosen with the call, not here."""
+        state = self.state
+        event_id = state.next_id()
+        state.sideband.guard.orders.append((event_id, state.setup.session))
+        session = {k: v for k, v in state.setup.session.items() if k != "model"}
+        self.send(UpdateSession(session, event_id))
+
+    @property
+    def owed(self) -> bool:
+        """Would the user be left without an answer, if it ended now?"""
+        talk = self.state.talk
+        typed = any(not one.over for one in talk.typed.values())
+        sounding = talk.speech.sounding is not None or bool(talk.speech.unsettled())
+        return talk.responses.busy or sounding or typed
 
     def add_item(self, item: Mapping[str, Any], *, previous: str | None = None) -> None:
         """Put an item of ours into the conversation, and go on until it is there: at its end, or
@@ -166,6 +197,11 @@ class Draft:
     def end(self, reason: str, status: Status) -> None:
         """The session is over, once this event has been dealt with."""
         self.ending = (reason, status)
+
+    def give_up(self, code: str, otherwise: Callable[[], None], *, owed: bool = False) -> None:
+        """This provider does not carry the session any further: another one takes over, once this
+        event has been dealt with; `otherwise` is for the case that there is none."""
+        self.failing = GivingUp(code, otherwise, owed)
 
     def trace(self) -> None:
         """Tell the turns that are over, and when to look at the others."""

@@ -6,6 +6,8 @@ speech never waits for the store.
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from vivavoce.errors import Level, Recovery
 from vivavoce.wire.events import VoiceEvent
 from vivavoce.wire.realtime.client import ClientEvent, ListItems
@@ -21,6 +23,8 @@ class Send(Value):
 
     command: ClientEvent | ListItems
     urgent: bool = False
+    call_id: str = ""
+    """Another call than the one that is on."""
 
 
 class Record(Value):
@@ -100,10 +104,20 @@ class StopTimer(Value):
 
 
 class Attach(Value):
-    """Try once to attach the sideband, after `delay` seconds."""
+    """Try once to attach the sideband, after `delay` seconds. `beside`: another one stays."""
 
     call_id: str
     delay: float = 0.0
+    beside: bool = False
+
+
+class Adopt(Value):
+    """This call is the session's from now on, with these items of ours; `since` is when it was
+    placed."""
+
+    call_id: str
+    seeded: tuple[str, ...]
+    since: datetime
 
 
 class HangUp(Value):
@@ -131,6 +145,7 @@ Effect = (
     | StartTimer
     | StopTimer
     | Attach
+    | Adopt
     | HangUp
     | Close
 )

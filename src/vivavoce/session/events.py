@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vivavoce.language.en.gist import Gist
+from vivavoce.session.policy import Window
 from vivavoce.wire.hints import Briefing
 from vivavoce.wire.realtime.facts import ProviderEvent
 from vivavoce.wire.records.talk import Entry, Status
@@ -36,6 +37,33 @@ class CallPlaced(Value):
     reason: str = "start"
     briefing: Briefing | None = None
     """What is known of the user now."""
+    beside: bool = False
+    """The old call goes on until this one is ready and nobody speaks."""
+    provider: str = ""
+    """Whose call it is."""
+    model: str = ""
+    because: str = ""
+    """Why it is not the provider that was asked first: a code of its fault."""
+    window: Window | None = None
+    """How much its model reads, where that is another than before."""
+
+
+class Beside(Value):
+    """From the sideband of the call that is to take over; whatever it is."""
+
+    event: Any
+
+
+class MoveWanted(Value):
+    """The user wants another provider to speak: a call of its is to take this one's place."""
+
+    provider: str
+
+
+class MoveFailed(Value):
+    """That provider does not take the session."""
+
+    provider: str
 
 
 class CallSurvived(Record):
@@ -59,6 +87,7 @@ class CallSurvived(Record):
     """Of what was said before."""
     age: float = 0.0
     """Seconds since the call was placed."""
+    provider: str = ""
     sounding: tuple[Entry, ...] = ()
     """Answers that were being heard: what is stored of them was heard by then."""
     over: bool = False
@@ -196,6 +225,9 @@ OwnEvent = (
     Created
     | CallPlaced
     | CallSurvived
+    | Beside
+    | MoveWanted
+    | MoveFailed
     | Flush
     | SidebandUp
     | SidebandLost

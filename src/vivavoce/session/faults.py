@@ -10,8 +10,9 @@ spoken about: the page has them in the notification.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
-from vivavoce.errors import SPOKEN, Level, Recovery, Translation, name_of, row_of
+from vivavoce.errors import SPOKEN, Level, Recovery, Translation, is_known, name_of, row_of
 from vivavoce.session.draft import IDLE, Draft
 from vivavoce.session.effects import Failed, StartTimer, StopTimer
 from vivavoce.session.state import Phase
@@ -48,8 +49,8 @@ def answer_failed(
 ) -> None:
     """What was wished comes to nothing this time. `begun`: some of it was said."""
     responses, row = draft.state.talk.responses, row_of(code)
-    draft.complain(code, message, recoverable=row.recoverable)
     if wish.key in ASIDE or wish.key in (LAST, IDLE):
+        draft.complain(code, message, recoverable=row.recoverable)
         draft.do(Failed(code, Recovery.WAIT, row.level))
         return
     responses.failures += 1
@@ -57,6 +58,7 @@ def answer_failed(
     if begun and wish.say is None:
         wish = replace(wish, instructions=wish.instructions or _GO_ON)
     if number <= len(row.waits):
+        draft.complain(code, message, recoverable=row.recoverable)
         draft.do(Failed(code, row.recovery, row.level))
         responses.failed.append(wish)
         if row.recovery is Recovery.SHORTEN:
@@ -65,11 +67,28 @@ def answer_failed(
         if number == row.said_at:
             _say(code, FAULT, row.level, draft, aloud=not _only_news(wish, draft))
         return
-    tried_in_vain = bool(row.waits)
-    draft.do(Failed(code, Recovery.NEXT_PROVIDER if tried_in_vain else row.recovery, "error"))
+    recovery = Recovery.NEXT_PROVIDER if row.waits else row.recovery
+    aloud = not _only_news(wish, draft)
+    draft.do(Failed(code, recovery, "error"))
+    last = partial(_no_answer, code, message, draft, aloud=aloud)
+    if recovery is Recovery.NEXT_PROVIDER:
+        draft.give_up(name_of(row), last, owed=aloud)
+    else:
+        last()
+
+
+def _no_answer(code: str, message: str, draft: Draft, *, aloud: bool) -> None:
+    """And nobody takes over: the last words are the answer."""
+    row = row_of(code)
+    draft.complain(code, message, recoverable=row.recoverable)
     _settle(draft)
-    level: Level = "error" if tried_in_vain else row.level
-    _say(code, LAST, level, draft, aloud=not _only_news(wish, draft))
+    level: Level = "error" if row.waits else row.level
+    _say(code, LAST, level, draft, aloud=aloud)
+
+
+def hopeless(code: str) -> bool:
+    """A fault that no patience mends, though another provider may."""
+    return is_known(code) and row_of(code).recovery is Recovery.NEXT_PROVIDER
 
 
 def _only_news(wish: Wish, draft: Draft) -> bool:

@@ -10,7 +10,17 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from vivavoce.session import calling, faults, hearing, news, saying, sideband, timing, trimming
+from vivavoce.session import (
+    calling,
+    faults,
+    hearing,
+    moving,
+    news,
+    saying,
+    sideband,
+    timing,
+    trimming,
+)
 from vivavoce.session import events as own
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import Effect
@@ -96,12 +106,16 @@ class Machine:
             return []
         draft = Draft(self.state, now)
         self._route(event, draft)
+        if (failing := draft.failing) is not None and not moving.failed(failing, draft):
+            failing.otherwise()
         if draft.ending is not None:
             sideband.end(draft, *draft.ending)
         calling.settle(draft)
         hearing.settle_typed(draft)
         news.pause(draft)
         trimming.make_room(draft)
+        moving.note(draft)
+        moving.consider(draft)
         draft.trace()
         return draft.effects
 
@@ -118,17 +132,21 @@ class Machine:
                 timing.created(draft)
             # The sideband
             case own.CallPlaced():
-                sideband.call_placed(event, draft)
+                if not moving.placed(event, draft):
+                    sideband.call_placed(event, draft)
+                    moving.arrived(event, draft)
             case own.CallSurvived():
                 sideband.call_survived(event, draft)
             case own.SidebandUp():
                 sideband.up(draft)
             case own.SidebandLost():
-                sideband.lost(event, draft)
+                if not moving.saves(event, draft):
+                    sideband.lost(event, draft)
             case own.AttachFailed():
                 sideband.attach_failed(draft)
             case rt.Configured():
                 sideband.configured(event, draft)
+                moving.configured(event, draft)
             case own.Reconfigure():
                 sideband.reconfigure(event, draft)
             case own.Inform():
@@ -146,6 +164,13 @@ class Machine:
                 saying.keep(draft)
             case own.End():
                 sideband.end(draft, event.reason, event.status)
+            # Another call or provider
+            case own.Beside():
+                moving.heard(event.event, draft)
+            case own.MoveWanted():
+                moving.wanted(event, draft)
+            case own.MoveFailed():
+                moving.refused(event.provider, draft)
             # The user
             case rt.UserSpeechStarted():
                 hearing.speech_started(event, draft)
@@ -161,13 +186,16 @@ class Machine:
                 hearing.retrieved(event, draft)
             case rt.UserTranscript():
                 hearing.transcript(event, draft)
+                moving.user_said(event.transcript, draft)
             case rt.UserTranscriptFailed():
                 hearing.transcript_failed(event, draft)
             case own.TypedText():
                 hearing.typed(event, draft)
+                moving.user_said(event.text, draft)
             # The assistant
             case rt.ResponseCreated():
                 saying.response_created(event, draft)
+                moving.answering(draft)
             case rt.OutputItemAdded():
                 saying.output_item(event, draft)
             case rt.AssistantTranscript():
@@ -202,7 +230,8 @@ class Machine:
             case own.ApprovalSettled():
                 news.approval_settled(event, draft)
             case own.TimerFired():
-                timing.fired(event, draft)
+                if not moving.fired(event, draft):
+                    timing.fired(event, draft)
             case own.BudgetSpent():
                 timing.budget_spent(draft)
             case rt.ItemDeleted():

@@ -40,6 +40,7 @@ def arrived(event: News, draft: Draft) -> None:
         return
     item_id = state.item_id(event.key)
     state.work.news[event.key] = item_id
+    state.work.untold[event.key] = event
     draft.add_item(message_item(item_id, "system", event.words))
     if event.say:
         state.work.word_for_word[event.key] = event.say
@@ -70,13 +71,15 @@ def updated(event: Update, draft: Draft) -> None:
 def pause(draft: Draft) -> None:
     """What waited for it is told to the model, all at once."""
     updates = draft.state.work.updates
-    if updates and draft.state.at_rest:
+    if updates and draft.state.at_rest and not draft.state.going_over:
         _inform("\n".join(updates.values()), draft)
         updates.clear()
 
 
 def _inform(words: str, draft: Draft) -> None:
     item_id = draft.state.item_id(f"update:{draft.state.next_id()}")
+    if draft.state.going_over:
+        draft.state.work.updates[item_id] = words  # the other call is told in its first pause
     draft.add_item(message_item(item_id, "system", words))
 
 
@@ -155,6 +158,7 @@ def said_already(words: str, draft: Draft) -> None:
 
 def _told(key: str, draft: Draft) -> None:
     draft.state.work.word_for_word.pop(key, None)
+    draft.state.work.untold.pop(key, None)
     draft.do(Told(key))
 
 
@@ -183,6 +187,17 @@ def response_over(response_id: str, status: str, draft: Draft) -> None:
                 state.talk.responses.say(state.work.word_for_word[key], key=key)
             else:
                 state.talk.responses.wish(state.work.news[key])
+
+
+def another_line(draft: Draft) -> None:
+    """The session went on to another call, which knows nothing yet of what was not heard."""
+    state = draft.state
+    state.work.telling = {}
+    for key, event in state.work.untold.items():
+        item_id = state.work.news[key] = state.item_id(key)
+        draft.add_item(message_item(item_id, "system", event.words))
+        if not event.say:
+            state.talk.responses.wish(item_id)
 
 
 def _unheard(draft: Draft) -> dict[str, list[str]]:

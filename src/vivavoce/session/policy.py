@@ -44,6 +44,11 @@ class Policy(Record):
     longest: float | None = None
     """The agent's, for the session from its start, whatever calls it has: nothing lifts it."""
     cap_warning: float = 60
+    """Before either cap; before the provider's at most a quarter of it."""
+    providers: tuple[str, ...] = ()
+    """Who may answer, in the order in which they are asked."""
+    failover: float = 60
+    """So long a session without a call waits for its client to place one at another provider."""
     connect: float = 120
     attach_tries: int = 5
     attach_delay: float = 3.0
@@ -74,6 +79,11 @@ class Policy(Record):
     )
     budget_grace: float = 20
     """So long the end may wait for those words."""
+
+    @property
+    def cap_lead(self) -> float:
+        """So long before the provider's cap another call is wanted."""
+        return min(self.cap_warning, (self.cap or 0.0) / 4)
 
 
 class Setup(Record):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 from vivavoce.errors import Recovery, is_known, row_of
 from vivavoce.language.en.telling import cut_off, summed_up
@@ -24,7 +25,7 @@ from vivavoce.session.events import (
     ToolFinished,
 )
 from vivavoce.session.policy import Setup
-from vivavoce.session.state import Phase, Signal
+from vivavoce.session.state import NO_SIDEBAND, Phase, Signal
 from vivavoce.session.talk import Wish
 from vivavoce.session.window import Held
 from vivavoce.wire.clean import clean_line
@@ -38,7 +39,6 @@ from vivavoce.wire.events import (
 from vivavoce.wire.hints import Briefing, briefed
 from vivavoce.wire.realtime.client import (
     ListItems,
-    UpdateSession,
     message_item,
     output_item,
 )
@@ -51,6 +51,7 @@ MOST_SAID = 400
 _MOST_SHOWN = 4_000
 _SHOWN = {"lost": "disconnected"}  # as a browser calls it
 ALREADY_ACTIVE = "conversation_already_has_active_response"
+_TRIES_OF_SEVERAL = 2
 _RATE_WARNING = 0.1  # of the limit is left
 IF_UNANSWERED = (
     "You were away for a moment. If the user's last message has no answer yet, answer it now. "
@@ -69,8 +70,9 @@ def call_placed(event: CallPlaced, draft: Draft) -> None:
     """A first call, or another one in its place after the browser lost the old."""
     flush(draft)
     state = draft.state
-    if state.sideband.call_id:
-        draft.do(HangUp(state.sideband.call_id))
+    for call_id in state.calls:
+        draft.do(HangUp(call_id))
+    if state.sideband.call_id and not event.beside:  # one that was planned is nothing to speak of
         event = _catching_up(event, draft)
     state.new_call(event.call_id)
     if event.instructions is not None:
@@ -78,6 +80,8 @@ def call_placed(event: CallPlaced, draft: Draft) -> None:
         state.setup = state.setup.merged({"instructions": event.instructions})
     if event.briefing is not None:
         _brief(event.briefing, draft)
+    if event.model:
+        state.setup = state.setup.merged({"model": event.model})
     state.sideband.placed = event
     draft.active()
     draft.signal(Signal.CALL_PLACED)
@@ -92,6 +96,7 @@ def _catching_up(event: CallPlaced, draft: Draft) -> CallPlaced:
     rest, known = talk.speech.missed(), draft.state.sideband.peer
     if rest and len(rest) <= MOST_SAID:
         talk.responses.wished = None
+        draft.state.provider.owed = False
         # Who was never there was not cut off: they hear it for the first time.
         never = known is not None and known.state in ("connecting", "failed")
         return replace(event, greeting=None, say=rest if never else cut_off(rest))
@@ -115,6 +120,7 @@ def call_survived(event: CallSurvived, draft: Draft) -> None:
     state.sideband.guard.ours |= {*dict(event.known_items), *event.seeded}
     state.sideband.guard.ours |= {state.item_id(seed) for seed in told}
     state.work.open_calls = set(event.orphans)
+    state.provider.name = state.provider.told = event.provider
     for call_id in event.orphans:
         # Never run again: nobody knows how far it got.
         calling.finished(ToolFinished(call_id, INTERRUPTED_OUTPUT), draft)
@@ -144,7 +150,7 @@ def up(draft: Draft) -> None:
     state, sideband, placed = draft.state, draft.state.sideband, draft.state.sideband.placed
     sideband.up, sideband.up_since = True, draft.now
     sideband.guard.orders = []  # echoes of what was ordered before will not come
-    _order(draft)
+    draft.order()
     waiting = tuple(sideband.unconfirmed.values())
     if sideband.fresh:
         news, state.talk.held = state.talk.held, Held(placed.gist)
@@ -172,6 +178,7 @@ def up(draft: Draft) -> None:
         if sideband.attempts:
             faults.notify("info", "The connection is back.", draft)
         draft.signal(Signal.SIDEBAND_BACK)
+        state.provider.owed = False
 
 
 def peer(event: Peer, draft: Draft) -> None:
@@ -202,6 +209,7 @@ def lost(event: SidebandLost, draft: Draft) -> None:
         status = Status.COMPLETED if reason == USER_ENDED else Status.ERROR
         draft.end(clean_line(reason, 64), status)
         return
+    state.provider.owed = draft.owed
     state.talk.responses.sideband_lost()
     news.sideband_lost(draft)
     # Not asked again: an answer that is too large for it would take it down each time.
@@ -221,36 +229,32 @@ def lost(event: SidebandLost, draft: Draft) -> None:
 
 
 def attach_failed(draft: Draft) -> None:
-    """Five tries, three seconds apart, then the session is over."""
+    """Five tries, three seconds apart; fewer where somebody else can take over."""
     state = draft.state
     state.sideband.attempts += 1
     row = row_of("connection_failed")
     if state.sideband.attempts == 1:
         draft.do(Failed("connection_failed", row.recovery, row.level))
         faults.notify(row.level, row.message, draft)
-    if state.sideband.attempts < state.policy.attach_tries:
+    tries = state.policy.attach_tries
+    if len(state.policy.providers) > 1:
+        tries = min(tries, _TRIES_OF_SEVERAL)
+    if state.sideband.attempts < tries:
         draft.do(Attach(state.sideband.call_id or "", state.policy.attach_delay))
         return
-    draft.complain(
-        "openai_error",
-        "The connection to the provider was lost and did not come back.",
-        recoverable=False,
-    )
     draft.do(Failed("connection_failed", Recovery.NEXT_PROVIDER, "error"))
+    draft.give_up(NO_SIDEBAND, partial(_not_back, draft))
+
+
+def _not_back(draft: Draft) -> None:
+    """And nobody takes over."""
+    row, words = row_of("connection_failed"), "The connection to the provider was lost and did not"
+    draft.complain(NO_SIDEBAND, f"{words} come back.", recoverable=False)
     faults.notify("error", row.last, draft, row.action)
     draft.end("error", Status.ERROR)
 
 
 # --- Configuration
-
-
-def _order(draft: Draft) -> None:
-    """Send the configuration as we want it. The model is chosen with the call, not here."""
-    state = draft.state
-    event_id = state.next_id()
-    state.sideband.guard.orders.append((event_id, state.setup.session))
-    session = {k: v for k, v in state.setup.session.items() if k != "model"}
-    draft.send(UpdateSession(session, event_id))
 
 
 def configured(event: Configured, draft: Draft) -> None:
@@ -260,13 +264,18 @@ def configured(event: Configured, draft: Draft) -> None:
         return  # what it was before we ordered ours
     if state.sideband.guard.foreign_configuration(event.session):
         if draft.reject("The session was changed by somebody else and set back."):
-            _order(draft)
+            draft.order()
         return
     if state.sideband.guard.accepted is not None:
         state.sideband.confirmed = Setup(session=state.sideband.guard.accepted)
     if not state.sideband.announced:
         state.sideband.announced = True
-        draft.tell(SessionStarted, voice=state.setup.voice, tools_count=state.setup.tools_count)
+        draft.tell(
+            SessionStarted,
+            voice=state.setup.voice,
+            tools_count=state.setup.tools_count,
+            provider=state.provider.name or None,
+        )
     if state.phase is Phase.INITIALIZING:
         draft.signal(Signal.CONFIGURED)
 
@@ -274,7 +283,7 @@ def configured(event: Configured, draft: Draft) -> None:
 def reconfigure(event: Reconfigure, draft: Draft) -> None:
     draft.state.setup = draft.state.setup.merged(event.changes)
     if draft.state.sideband.up:
-        _order(draft)
+        draft.order()
     draft.tell(SessionUpdated, changes=list(event.fields))
     draft.active()
 
@@ -284,7 +293,7 @@ def inform(event: Inform, draft: Draft) -> None:
     before = draft.state.setup
     _brief(event.briefing, draft)
     if draft.state.sideband.up and draft.state.setup != before:
-        _order(draft)
+        draft.order()
 
 
 def _brief(briefing: Briefing, draft: Draft) -> None:
@@ -324,6 +333,9 @@ def fault(event: Fault, draft: Draft) -> None:
         state.talk.responses.turn_pending = False
         draft.do(StopTimer("turn"))
         faults.answer_failed(code, Wish(), draft, words)
+        return
+    if faults.hopeless(code):
+        draft.give_up(code, partial(faults.met, code, words, draft), owed=True)
         return
     faults.met(code, words, draft)
 
@@ -382,5 +394,5 @@ def end(draft: Draft, reason: str, status: Status) -> None:
     draft.signal(Signal.ENDED)
     draft.tell(SessionEnded, reason=reason, duration_ms=state.clock.age_ms(draft.now))
     draft.do(Close(status, reason))
-    if state.sideband.call_id:
-        draft.do(HangUp(state.sideband.call_id))
+    for call_id in state.calls:
+        draft.do(HangUp(call_id))

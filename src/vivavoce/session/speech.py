@@ -120,6 +120,18 @@ class Speech:
     def has_sounded(self) -> bool:
         return any(item.playing_since is not None for item in self._items.values())
 
+    @property
+    def plays_until(self) -> float:
+        """When the last sound that passed by us is over, where nobody reports it."""
+        return max(
+            (
+                item.playing_since + item.audio_ms
+                for item in self._items.values()
+                if item.playing_since is not None and item.cut_ms is None
+            ),
+            default=0.0,
+        )
+
     def start(self, item: Utterance, now_ms: float) -> bool:
         """The sound begins; False if it had begun already."""
         if item.playing_since is not None:

@@ -11,19 +11,25 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from hashlib import sha256
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
-from vivavoce.session.events import CallPlaced, ToolFinished
+from vivavoce.session.events import CallPlaced, News, ToolFinished
 from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.session.talk import Talk
 from vivavoce.wire.realtime.client import CreateItem, DeleteItem
-from vivavoce.wire.realtime.facts import Peer
+from vivavoce.wire.realtime.facts import CallRequested, Peer
+from vivavoce.wire.records.talk import Entry
 
 MAX_STRIKES = 3
 MOST_FINISHED = 20
 MOST_FILES = 100  # of those that a session changed, as many are remembered
+OUT_OF_QUOTA = "insufficient_quota"
+NO_SIDEBAND = "openai_error"
+"""What a lost sideband is called: the provider itself may be well."""
+WANTED = "wanted"
+"""Why another provider speaks, where nothing failed."""
 _LOCKED = ("instructions", "tools", "tool_choice", "output_modalities", "max_output_tokens")
 _LOCKED_AUDIO = (("input", "turn_detection"), ("input", "transcription"), ("output", "voice"))
 
@@ -189,6 +195,37 @@ class Sideband:
 
 
 @dataclass(slots=True)
+class Move:
+    """Another call is to take the place of the one that is on, which goes on until then."""
+
+    reason: Literal["cap", "provider"]
+    provider: str = ""  # whom to, where it is another one
+    next: Sideband | None = None  # once it is placed
+    placed_at: datetime | None = None
+    configured: bool = False
+    hush: bool = False  # what the model says to the wish itself is nothing to hear
+    overdue: bool = False  # it cannot wait for a pause any more
+    entries: dict[str, Entry] = field(default_factory=dict)  # stored since it was placed
+    results: list[tuple[CallRequested, str]] = field(default_factory=list)  # come since then
+
+    @property
+    def ready(self) -> bool:
+        """Does the new call know what it has to?"""
+        return self.next is not None and self.configured and not self.next.unconfirmed
+
+
+@dataclass(slots=True)
+class Provider:
+    """Who answers, and who did not."""
+
+    name: str = ""
+    told: str = ""  # the name that those who watch know
+    because: str = ""  # why it is this one
+    failed: set[str] = field(default_factory=set)  # in this session: not asked again
+    owed: bool = False  # its predecessor fell in the middle of something
+
+
+@dataclass(slots=True)
 class Work:
     """Tool calls, tasks, and what the user is to hear of them."""
 
@@ -196,7 +233,9 @@ class Work:
     open_calls: set[str] = field(default_factory=set)
     ran: set[str] = field(default_factory=set)
     tasks: set[str] = field(default_factory=set)
+    asked: dict[str, CallRequested] = field(default_factory=dict)  # of the open calls
     news: dict[str, str] = field(default_factory=dict)  # key → our item
+    untold: dict[str, News] = field(default_factory=dict)  # of those, what was not heard yet
     word_for_word: dict[str, str] = field(default_factory=dict)  # key → what is said of it
     telling: dict[str, tuple[str, ...]] = field(default_factory=dict)  # response → keys
     held: dict[str, ToolFinished] = field(default_factory=dict)  # results that wait for words
@@ -263,7 +302,20 @@ class State:
     sideband: Sideband = field(default_factory=Sideband)
     talk: Talk = field(default_factory=Talk)
     work: Work = field(default_factory=Work)
+    provider: Provider = field(default_factory=Provider)
+    move: Move | None = None
     _serial: int = 0
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """That are up, or about to be: the one that is on, and the one beside it."""
+        beside = self.move.next.call_id if self.move and self.move.next else None
+        return tuple(call_id for call_id in (self.sideband.call_id, beside) if call_id)
+
+    @property
+    def going_over(self) -> bool:
+        """Is there a call beside the one that is on, which knows nothing of what comes now?"""
+        return self.move is not None and self.move.next is not None
 
     @property
     def asking_who_is_there(self) -> bool:
@@ -311,5 +363,6 @@ class State:
             up_since=old.up_since,
             confirmed=old.confirmed,
         )
+        self.move = None
         self.talk = self.talk.another_call()
         self.work = self.work.another_call()

@@ -253,6 +253,11 @@ class Responses:
             self.active = None
         return wish
 
+    @property
+    def unasked(self) -> bool:
+        """Did the provider begin the last response by itself?"""
+        return self._given is None
+
     def sideband_lost(self) -> None:
         """What was asked may never have arrived: wish it again. A response that was
         active may have ended unseen."""
@@ -261,6 +266,15 @@ class Responses:
         self.asked = None
         self.active = None
         self.turn_pending = False
+
+    def another_line(self) -> Responses:
+        """What waits to be said is said there: the items that it answers are known there."""
+        there = Responses()
+        there.saying = self.saying
+        there.wished = self.wished and replace(self.wished, covers=frozenset())
+        there.failed = [replace(wish, covers=frozenset()) for wish in self.failed]
+        there.failures = self.failures
+        return there
 
     def again(self, wish: Wish) -> None:
         """Ask for it once more."""
@@ -289,3 +303,10 @@ class Talk:
     def another_call(self) -> Talk:
         """What was typed may still be answered there; the rest is of the old call."""
         return Talk(typed=self.typed, speech_began_ms=self.speech_began_ms)
+
+    def another_line(self) -> Talk:
+        """The same talk on another call, which knows what was said."""
+        there = self.another_call()
+        there.turns, there.quiet_turn = self.turns, self.quiet_turn
+        there.responses = self.responses.another_line()
+        return there

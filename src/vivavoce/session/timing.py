@@ -22,12 +22,18 @@ def start(draft: Draft, age: float = 0.0) -> None:
     draft.active()
     if policy.idle is not None:
         draft.do(StartTimer("idle", max(0.0, policy.idle - policy.idle_warning)))
-    draft.do(StopTimer("cap_end"))
-    if policy.cap is not None:
-        draft.do(StartTimer("cap", max(0.0, policy.cap - policy.cap_warning - age)))
+    cap(draft, age)
     if policy.longest is not None:
         left = _left(draft, policy.longest)
         draft.do(StartTimer(LONGEST, max(0.0, left - policy.cap_warning)))
+
+
+def cap(draft: Draft, age: float = 0.0) -> None:
+    """A call that is so old began a new session at the provider."""
+    policy = draft.state.policy
+    draft.do(StopTimer("cap_end"))
+    if policy.cap is not None:
+        draft.do(StartTimer("cap", max(0.0, policy.cap - policy.cap_lead - age)))
 
 
 def created(draft: Draft) -> None:
@@ -43,8 +49,8 @@ def fired(event: TimerFired, draft: Draft) -> None:
             _idle(draft, draft.state.policy.idle)
         case "cap":
             # A new call begins a new session at the provider, so ours can go on.
-            _warn(draft, "cap", draft.state.policy.cap_warning, action="reconnect")
-            draft.do(StartTimer("cap_end", draft.state.policy.cap_warning))
+            _warn(draft, "cap", draft.state.policy.cap_lead, action="reconnect")
+            draft.do(StartTimer("cap_end", draft.state.policy.cap_lead))
         case "cap_end":
             expire(draft, "cap")
         case "longest" if draft.state.policy.longest is not None:

@@ -19,6 +19,8 @@ def make_room(draft: Draft) -> None:
     state, window = draft.state, draft.state.policy.window
     if window is None or not state.at_rest or not state.talk.held.full(window):
         return
+    if state.going_over:  # the other call began with less
+        return
     if (trim := state.talk.held.trim(window)) is None:
         return
     held = state.talk.held

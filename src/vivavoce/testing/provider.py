@@ -47,6 +47,8 @@ class Exchange(Value):
     path: str
     content_type: str
     status: int
+    shown: str = ""
+    """The key or secret that it came with."""
 
 
 class Denied(Exception):
@@ -337,7 +339,8 @@ class _Doors:
         except Denied as denied:
             response = denied.response
         kind = request.headers.get("content-type", "")
-        exchange = Exchange(request.method, path, kind, response.status_code)
+        shown = request.headers.get("authorization", "").removeprefix("Bearer ")
+        exchange = Exchange(request.method, path, kind, response.status_code, shown)
         self._provider.requests.append(exchange)
         return response
 

@@ -28,9 +28,12 @@ class VoiceEvent(Record):
 
 
 class SessionStarted(VoiceEvent):
+    """`provider` is who answers."""
+
     type = "session.started"
     voice: str
     tools_count: int
+    provider: str | None = None
 
 
 class SessionUpdated(VoiceEvent):
@@ -74,9 +77,8 @@ class SessionMoved(VoiceEvent):
 class SessionWarning(VoiceEvent):
     """The session ends soon; `reason` is "idle", "cap" or "budget".
 
-    Before the provider's cap `action` is "reconnect": `GET /session/reconnect` and a new call,
-    and the same session goes on with a new life of the provider's. Before the agent's own
-    there is no `action`: nothing lifts it.
+    Before the provider's cap `action` is "reconnect", and `call.wanted` says the same. Before
+    the agent's own there is no `action`: nothing lifts it.
     """
 
     type = "session.warning"
@@ -84,6 +86,41 @@ class SessionWarning(VoiceEvent):
     warning: str
     seconds_remaining: int
     action: str | None = None
+
+
+class CallWanted(VoiceEvent):
+    """The session wants another call: `GET /session/reconnect`, and place one with its key.
+
+    `beside`: the one that is on goes on; keep both, feed both the microphone, and let go of the
+    old one with `call.moved`. Otherwise there is none any more. `reason`: "cap" before the
+    provider's cap, "provider" where another one is to speak, "lost" where this one failed;
+    `message` says that in words, and `provider` who is asked next.
+    """
+
+    type = "call.wanted"
+    reason: str
+    beside: bool
+    seconds_remaining: int | None = None
+    provider: str | None = None
+    message: str | None = None
+
+
+class CallMoved(VoiceEvent):
+    """The session is on the call that was placed beside the old one, which is hung up."""
+
+    type = "call.moved"
+    reason: str
+    provider: str | None = None
+
+
+class ProviderChanged(VoiceEvent):
+    """Another provider answers from now on. `reason`: "wanted", or why the other one does not:
+    a code such as `insufficient_quota`."""
+
+    type = "provider.changed"
+    provider: str
+    previous: str | None = None
+    reason: str
 
 
 class SessionExpired(VoiceEvent):

@@ -109,6 +109,7 @@ async def test_status_has_what_a_dashboard_wants(tmp_path: Path) -> None:
             "amplifier",
             "sessions",
             "openai",
+            "fallbacks",
             "resources",
             "events",
             "work",
@@ -127,7 +128,12 @@ async def test_status_has_what_a_dashboard_wants(tmp_path: Path) -> None:
         assert status["work"]["sandbox"]["name"]
         assert status["work"]["mcp"] == []
         assert status["sessions"] == {"active": 1, "total": 2, "avg_duration_ms": 10_000}
-        assert status["openai"] == {"model": "gpt-realtime", "voice": "marin", "connected": True}
+        assert status["openai"] == {
+            "name": "127.0.0.1",
+            "model": "gpt-realtime",
+            "voice": "marin",
+            "connected": True,
+        }
         assert status["resources"]["memory_mb"] > 1
         assert status["resources"]["cpu_percent"] >= 0
 

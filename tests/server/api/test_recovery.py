@@ -230,6 +230,8 @@ async def test_the_state_of_a_session_is_there_to_be_polled(tmp_path: Path) -> N
             "session_id",
             "conversation_id",
             "status",
+            "provider",
+            "model",
             "state",
             "voice_session_active",
             "amplifier_connected",

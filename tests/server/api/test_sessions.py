@@ -27,6 +27,7 @@ async def test_a_session_answers_with_a_key_of_ours_and_the_tools(tmp_path: Path
             "client_secret",
             "session_id",
             "model",
+            "provider",
             "voice",
             "tools",
             "conversation_id",
@@ -150,7 +151,7 @@ async def test_sessions_are_listed_newest_first_by_status_and_limit(tmp_path: Pa
         assert every["count"] == 4
         assert [info["id"] for info in every["sessions"]] == ids[::-1]
         for info in every["sessions"]:
-            assert set(info) == INFO
+            assert set(info) - {"provider"} == INFO  # nobody answered yet in one of them
             assert MOMENT.fullmatch(info["created_at"])
             assert MOMENT.fullmatch(info["updated_at"])
         for status, expected in zip(

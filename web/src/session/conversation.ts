@@ -128,8 +128,8 @@ export class Conversation {
       const { key, ...opened } = await this.#opened(signal);
       visit = new Visit(this.ports, this.store, life, tell, opened.session_id);
       visit.follow(opened.stream_token.value, opened.last_event_id);
-      const { newKey, moveWanted, shown } = visit;
-      const line = { ...this.ports, microphone, tell, newKey, moveWanted, shown };
+      const { newKey, moveWanted, moved, shown } = visit;
+      const line = { ...this.ports, microphone, tell, newKey, moveWanted, moved, shown };
       await keepCalling(line, key, signal);
     } finally {
       if (this.#microphone === microphone) this.#microphone = null;

@@ -1,5 +1,5 @@
-/** Keeps one session's call up: places it, moves it before a provider's cap, brings it back
- * after a loss. Knows nothing of the page, and of transports only that they connect. */
+/** Keeps one session's call up: places it, places the next beside it when the session wants to
+ * move, brings it back after a loss. Knows nothing of the page, and of transports only that they connect. */
 
 import type { Microphone } from "../audio/microphone";
 import type { Choice } from "../transport/choice";
@@ -9,11 +9,14 @@ import { ApiError } from "../wire/api";
 import { aborted, orAborted } from "./aborting";
 import type { Pause } from "./readiness";
 import type { Fact, TransportKind } from "./state";
+import type { Move } from "./visit";
 
 const FIRST_TRIES = 2;
 const TRIES = 8;
 const STEADY_MS = 10_000; // a call that lasted so long was no failure
 const LONGEST_PAUSE_MS = 15_000;
+const TRIES_BESIDE = 3;
+const PAUSE_BESIDE_MS = 2000;
 
 export interface LinePorts {
   readonly transports: Readonly<Record<TransportKind, Transport>>;
@@ -26,9 +29,10 @@ export interface LinePorts {
   readonly shown: (said: Said) => void;
   /** Another key for the same session: each opens one call. */
   readonly newKey: () => Promise<string>;
-  /** Resolves when the call should be replaced: true if asked for and nobody is speaking, false
-   * if its session is lost, and with it the call. */
-  readonly moveWanted: () => Promise<boolean>;
+  /** Resolves when the session wants another call, with why; "lost" where it has none any more. */
+  readonly moveWanted: () => Promise<Move>;
+  /** Resolves when the session went over to the call that was placed beside. */
+  readonly moved: () => Promise<void>;
 }
 
 /** Runs until the signal; throws when there is no way any more. */
@@ -67,19 +71,62 @@ export function backoff(failures: number, fault: unknown): number {
 
 class CallLost extends Error {}
 
-/** While the call is up; the one that takes its place, or `CallLost`. */
+/** While the call is up; the one that took its place, or `CallLost`. */
 async function held(ports: LinePorts, call: Call, signal: AbortSignal): Promise<Call> {
   try {
-    const move = await Promise.race([
-      call.closed.then(() => false),
-      ports.moveWanted(),
-      aborted(signal),
-    ]);
-    if (!move) throw new CallLost("The call was lost.");
-    return await placed(ports, null, signal);
+    for (;;) {
+      const gone = call.closed.then(() => "lost" as const);
+      const why = await Promise.race([gone, ports.moveWanted(), aborted(signal)]);
+      if (why === "lost") throw new CallLost("The call was lost.");
+      const next = await takenOver(ports, call, why, signal);
+      if (next) return next;
+    }
   } finally {
-    call.close(); // after the next one is up, so that nobody hears a gap
+    call.close(); // the session is on the next one, so nobody hears a gap
   }
+}
+
+/** The call that the session went over to: both are up until the server has moved. None, where
+ * nothing came of it and the old one goes on. */
+async function takenOver(
+  ports: LinePorts,
+  old: Call,
+  why: Move,
+  signal: AbortSignal,
+): Promise<Call | null> {
+  const moved = ports.moved();
+  moved.catch(() => undefined);
+  const next = await beside(ports, old, why, signal);
+  if (next === null) return null;
+  try {
+    const over = [moved, old.closed].map((each) => each.then(() => true));
+    const failed = next.closed.then(() => false);
+    if (await Promise.race([...over, failed, aborted(signal)])) return next;
+  } catch (fault) {
+    next.close();
+    throw fault;
+  }
+  return null;
+}
+
+/** Before a cap it is tried again; another provider that does not want us is not asked twice. */
+async function beside(
+  ports: LinePorts,
+  old: Call,
+  why: Move,
+  signal: AbortSignal,
+): Promise<Call | null> {
+  let up = true;
+  void old.closed.then(() => (up = false));
+  for (let tries = why === "cap" ? TRIES_BESIDE : 1; tries > 0 && up; tries -= 1) {
+    try {
+      return await placed(ports, null, signal);
+    } catch {
+      signal.throwIfAborted();
+      if (tries > 1) await ports.pause(PAUSE_BESIDE_MS, signal);
+    }
+  }
+  return null;
 }
 
 /** A call by the first transport that finds a way. */

@@ -111,6 +111,9 @@ function heard(state: State, fact: ServerFact): State {
     case "session.warning":
       // Before a cap the page goes on by itself, and nobody needs to hear of it.
       return data.action === "reconnect" ? state : { ...state, notice: warned(data) };
+    case "call.wanted":
+      // What is planned nobody needs to hear of; why somebody else takes over they see.
+      return data.message ? { ...state, notice: data.message } : state;
     case "notification":
       return { ...state, notice: data.message };
     case "error":

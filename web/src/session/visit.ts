@@ -17,12 +17,13 @@ export interface VisitPorts {
   readonly pause: Pause;
 }
 
-const MARGIN_S = 10; // before the cap, quiet or not
 const PATIENCE_MS = 10_000; // for what the server heard to be told
 const FAREWELL_MS = 2000; // for how the last answer ended
 /** Nobody wanted it to end: see `session.ended`. */
 const LOST = ["error", "socket_reset", "client_silent", "ice_lost", "never_connected"];
-const QUIET = ["ready", "waiting_task"];
+
+/** Why another call is wanted: it is placed beside the one that is on, but where that is lost. */
+export type Move = "cap" | "provider" | "lost";
 
 /** Its stream, its keys, its moves, its end. */
 export class Visit {
@@ -30,8 +31,8 @@ export class Visit {
   readonly #farewell = deferred();
   #statuses = 0;
   #stream: { close(): void } | null = null;
-  // Once a new call is asked for: how soon. Already too late where the session was lost.
-  readonly #secondsLeft = createStore<number | "lost" | null>(null);
+  readonly #wanted = createStore<Move | null>(null);
+  readonly #moves = createStore(0);
 
   constructor(
     private readonly ports: VisitPorts,
@@ -77,8 +78,8 @@ export class Visit {
   }
 
   readonly newKey = async (): Promise<string> => {
+    this.#wanted.set(null); // it is answered now, or the server wants it again
     const answer = await this.ports.api.reconnect(this.sessionId);
-    this.#secondsLeft.set(null);
     this.#ended = false;
     if (answer.session_id !== this.sessionId) {
       this.sessionId = answer.session_id; // the old one is over; its conversation goes on
@@ -87,25 +88,15 @@ export class Visit {
     return answer.ephemeral_key;
   };
 
-  readonly moveWanted = async (): Promise<boolean> => {
-    const { signal } = this.life;
-    const seconds = await until(this.#secondsLeft, (left) => left !== null, signal);
-    if (seconds === "lost") return false;
-    const settled = new AbortController();
-    const either = AbortSignal.any([signal, settled.signal]);
-    const quiet = until(
-      this.store,
-      (state) => QUIET.includes(state.voice) && !state.sounding,
-      either,
-    );
-    const late = this.ports.pause(1000 * Math.max(0, (seconds ?? 0) - MARGIN_S), either);
-    try {
-      await Promise.race([quiet, late]);
-    } finally {
-      settled.abort();
-      await Promise.allSettled([quiet, late]);
-    }
-    return true;
+  /** Resolves once the session wants another call, with why. */
+  readonly moveWanted = async (): Promise<Move> => {
+    return (await until(this.#wanted, (why) => why !== null, this.life.signal)) ?? "lost";
+  };
+
+  /** Resolves with the next `call.moved`. */
+  readonly moved = async (): Promise<void> => {
+    const before = this.#moves.get();
+    await until(this.#moves, (count) => count > before, this.life.signal);
   };
 
   /** What the call showed and the server has not told by then, it did not hear: it is handed in,
@@ -141,19 +132,23 @@ export class Visit {
       // on in a new session.
       this.#ended = true;
       this.tell({ type: "call.lost" });
-      this.#secondsLeft.set("lost");
+      this.#wanted.set("lost");
       return;
     }
     this.tell(fact);
     if (fact.name === "session.status") this.#statuses += 1;
-    if (fact.name === "session.warning" && fact.data.action === "reconnect") {
-      this.#secondsLeft.set(fact.data.seconds_remaining);
-    }
+    if (fact.name === "call.wanted") this.#callWanted(fact.data.reason, fact.data.beside);
+    if (fact.name === "call.moved") this.#moves.set(this.#moves.get() + 1);
     if (fact.name === "stream.reset") void this.#readAnew();
     if (fact.name === "session.ended") {
       this.#ended = true;
       this.life.abort();
     }
+  }
+
+  #callWanted(reason: string, beside: boolean): void {
+    if (!beside) this.tell({ type: "call.lost" });
+    this.#wanted.set(!beside ? "lost" : reason === "cap" ? "cap" : "provider");
   }
 
   /** The state is told when it changes, and never again: whoever was away has to ask. */

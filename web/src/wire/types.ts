@@ -209,6 +209,7 @@ export interface SessionDetails {
   turn_count: number;
   title?: string | null;
   conversation_id: string;
+  provider?: string | null;
   metadata?: Record<string, unknown> | null;
 }
 
@@ -216,6 +217,7 @@ export interface SessionResponse {
   client_secret: ClientSecret;
   session_id: string;
   model: string;
+  provider?: string | null;
   voice: string;
   tools: ToolDefinition[];
   conversation_id: string;
@@ -227,6 +229,8 @@ export interface SessionStateResponse {
   session_id: string;
   conversation_id: string;
   status: "active" | "completed" | "cancelled" | "error";
+  provider: string;
+  model: string;
   state: string;
   voice_session_active: boolean;
   amplifier_connected: boolean;
@@ -320,6 +324,7 @@ export interface VoiceEvents {
     timestamp: string;
     voice: string;
     tools_count: number;
+    provider?: string;
   };
   "session.updated": {
     session_id?: string;
@@ -353,6 +358,28 @@ export interface VoiceEvents {
     warning: string;
     seconds_remaining: number;
     action?: string;
+  };
+  "call.wanted": {
+    session_id?: string;
+    timestamp: string;
+    reason: string;
+    beside: boolean;
+    seconds_remaining?: number;
+    provider?: string;
+    message?: string;
+  };
+  "call.moved": {
+    session_id?: string;
+    timestamp: string;
+    reason: string;
+    provider?: string;
+  };
+  "provider.changed": {
+    session_id?: string;
+    timestamp: string;
+    provider: string;
+    previous?: string;
+    reason: string;
   };
   "session.expired": {
     session_id?: string;
@@ -625,6 +652,9 @@ export const EVENT_NAMES: readonly EventName[] = [
   "session.end_requested",
   "session.moved",
   "session.warning",
+  "call.wanted",
+  "call.moved",
+  "provider.changed",
   "session.expired",
   "session.status",
   "context.updated",

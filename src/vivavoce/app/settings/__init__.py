@@ -260,6 +260,7 @@ class Settings(ShareSettings, RoleSettings, AuthSettings, EngineSettings, PlaceS
             "transcription_model": "transcription.model",
             "sessions_per_10_minutes": "limits.sessions_per_10_minutes",
             "executions_per_minute": "limits.executions_per_minute",
+            "fallbacks": "fallbacks",
             "user_tools": "roles.user.tools",
             "user_agents": "roles.user.agents",
             "developer_tools": "roles.developer.tools",

@@ -17,9 +17,12 @@ from urllib.parse import urlsplit, urlunsplit
 from pydantic import (
     AfterValidator,
     AliasChoices,
+    BaseModel,
     BeforeValidator,
+    ConfigDict,
     Field,
     SecretStr,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -304,7 +307,9 @@ def _ice_urls(given: object) -> list[str]:
 EMBEDDED = "embedded"
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_MODEL = "gpt-realtime-2.1"
-_MODELS = {EMBEDDED: "vivavoce"}
+EMBEDDED_MODEL = "vivavoce"
+_MODELS = {EMBEDDED: EMBEDDED_MODEL}
+MIN_CAP_SECONDS = 4.0
 LIKENESS = "minilm"
 """The model by which a local brain compares what was said with examples."""
 BRAINS = ("qwen-1.5b", "qwen-0.5b", "scripted")
@@ -340,6 +345,20 @@ def _chat_url(value: str) -> str:
     return urlunsplit((url.scheme, url.netloc, path, "", ""))
 
 
+class OtherProvider(BaseModel):
+    """Somebody who may take over."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    url: str = Field(pattern=r"^https?://[^@\s]+$")
+    key: SecretStr | None = None
+    model: str = Field(default=OPENAI_MODEL, min_length=1)
+
+
+NOBODY = "none"
+_NAME = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
+
+
 class EngineSettings(BaseSettings):
     """Who answers, and with which ears, brain and mouth."""
 
@@ -356,6 +375,18 @@ class EngineSettings(BaseSettings):
         json_schema_extra={"shown": "`vivavoce`, or `gpt-realtime-2.1` at a provider"},
     )
     """The provider's Realtime model."""
+    other_providers: dict[_NAME, OtherProvider] = Field(
+        default_factory=dict, repr=False, json_schema_extra={"shown": ""}
+    )
+    """Providers besides, as JSON: `{"backup": {"url": "https://…/v1", "key": "…", "model": "…"}}`.
+    Each has its own key."""
+    fallbacks: Words = (EMBEDDED,)
+    """Who takes over when the provider fails, in this order: names of `VIVAVOCE_OTHER_PROVIDERS`,
+    and `embedded` (where its packages and models are there; it loads them when it is needed);
+    `none` is nobody. An agent may have a list of its own."""
+    session_cap_seconds: float = Field(default=0.0, ge=0, le=24 * 3600)
+    """Seconds one call may last at the provider, the embedded engine too; before that the session
+    moves to another call. 0 is what is known of the provider: an hour."""
     context_tokens: int = Field(default=0, ge=0, le=10_000_000)
     """Tokens that a model is asked at once: instructions, tools and the talk. 0 is all that it
     reads, as its name, its file or its server tells; a server that does not tell is asked 8,000."""
@@ -432,6 +463,22 @@ class EngineSettings(BaseSettings):
     """UDP ports for WebRTC, such as `40000-40100`; any, where empty."""
     media_address: str = ""
     """The public IPv4 address that WebRTC peers should use, behind a NAT."""
+
+    @field_validator("fallbacks")
+    @classmethod
+    def _known_names(cls, value: tuple[str, ...], given: ValidationInfo) -> tuple[str, ...]:
+        others = given.data.get("other_providers", {})
+        for name in value:
+            if name not in (EMBEDDED, NOBODY, *others):
+                raise ValueError(f"names {name!r}, which VIVAVOCE_OTHER_PROVIDERS does not have")
+        return value
+
+    @field_validator("session_cap_seconds")
+    @classmethod
+    def _long_enough_to_move(cls, value: float) -> float:
+        if 0 < value < MIN_CAP_SECONDS:
+            raise ValueError(f"should be 0, or at least {MIN_CAP_SECONDS:g}")
+        return value
 
     @field_validator("provider_url")
     @classmethod

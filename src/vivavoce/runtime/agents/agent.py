@@ -102,6 +102,9 @@ class _Restore(Part):
     turns: int = Field(default=10, ge=0, le=200)
 
 
+_ProviderName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
+
+
 class AgentFile(Part):
     name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$")
     description: str = ""
@@ -122,6 +125,8 @@ class AgentFile(Part):
     """Who may use what of it, where the server knows roles."""
     delegation: Delegation = Delegation()
     mcp: Mcp = Field(default_factory=dict)
+    fallbacks: tuple[_ProviderName, ...] | None = Field(default=None, max_length=8)
+    """Who takes over when the provider fails, in this order; None is as the settings have it."""
     context_type: Literal["voice", "onboarding", "goal", "task", "reschedule"] = "voice"
     """Of the conversations that begin with it (seed 004 §8)."""
     orchestrator: Literal["embedded"] | Backend = "embedded"

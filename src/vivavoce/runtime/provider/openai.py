@@ -206,13 +206,16 @@ class OpenAIProvider:
         clock: Clock,
         websocket_base_url: str | None = None,
         embedded: bool = False,
+        name: str = "",
         window: Callable[[], Budget | None] = lambda: None,
         weigh: Weigh = lambda prompt, tools: None,
         voices: tuple[Voice, ...] = (),
     ) -> None:
-        """`window`: how much its model reads, where that is known better than by its name;
-        `weigh`: what instructions and tools are to it; `voices` are its own, where they are not
-        those of its model."""
+        """`name`: what it is called here, where its address does not say enough; `window`: how
+        much its model reads, where that is known better than by its name; `weigh`: what
+        instructions and tools are to it; `voices` are its own, where they are not those of its
+        model."""
+        self._name = name
         self._base_url = base_url.rstrip("/")
         self._websocket_base_url = websocket_base_url
         self._key = api_key or ""
@@ -238,14 +241,18 @@ class OpenAIProvider:
 
     @property
     def name(self) -> str:
-        if self._embedded:
-            return "embedded"
+        if self._name or self._embedded:
+            return self._name or "embedded"
         return "openai" if self._is_openai else self._host
 
     @property
     def ours(self) -> bool:
         """Is it our own engine, which is told of the user's things? Others are not."""
         return self._embedded
+
+    @property
+    def model(self) -> str:
+        return self._model
 
     @property
     def capabilities(self) -> Capabilities:

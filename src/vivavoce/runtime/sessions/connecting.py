@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -18,17 +18,21 @@ from vivavoce.errors import (
     ProviderError,
     SessionNotFound,
 )
-from vivavoce.runtime.ports import AudioCall
+from vivavoce.runtime.ports import AudioCall, Call
+from vivavoce.runtime.provider.openai import OpenAIProvider
+from vivavoce.runtime.provider.providers import at
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.making import Maker
 from vivavoce.runtime.sessions.parts import Parts
-from vivavoce.session.events import CallPlaced, End, Flush
+from vivavoce.session.events import CallPlaced, End, Flush, MoveFailed
 from vivavoce.session.policy import Setup
+from vivavoce.session.state import OUT_OF_QUOTA
 from vivavoce.wire.realtime.sdp import flaw
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+Placed = TypeVar("Placed", Call, AudioCall)
 
 SECRET_SECONDS = 55.0  # the provider's own lapses after 60
 _CALL_ID = re.compile(r"[\w-]{1,200}")
@@ -40,6 +44,14 @@ class Waiting:
 
     reason: str = "start"
     greeting: str | None = None
+    beside: bool = False
+    """The call that is on goes on until the new one is ready."""
+    provider: str = ""
+    """Nobody else will do."""
+    because: str = ""
+    """Why the one that was asked first does not answer."""
+    minted: str = ""
+    """By whom the secret is: it is for nobody else."""
     secret: str | None = None
     secret_until: float = 0.0
 
@@ -53,14 +65,31 @@ class Connector:
 
     # --- Waiting ----------------------------------------------------------------------
 
-    async def mint(self, waiting: Waiting, setup: Setup, *, new: bool = False) -> None:
-        """The provider's secret stays here: it proves the configuration and makes the call. `new`:
-        the call begins a conversation, and does not go on with one."""
-        provider = self._parts.provider
-        waiting.secret = await self._with_room(
-            lambda: provider.client_secret(setup.session, resumed=not new)
-        )
+    async def mint(
+        self, waiting: Waiting, setup: Setup, names: Sequence[str], *, new: bool = False
+    ) -> OpenAIProvider:
+        """Who will answer: the first of these that can. Its secret stays here: it proves the
+        configuration and makes the call. `new`: the call begins a conversation, and does not go
+        on with one."""
+
+        async def ask(provider: OpenAIProvider) -> str | None:
+            session = at(setup, provider).session
+            return await self._with_room(lambda: provider.client_secret(session, resumed=not new))
+
+        answer = await self._parts.providers.first(names, ask)
+        waiting.secret, waiting.minted = answer.result, answer.provider.name
+        waiting.because = answer.because
         waiting.secret_until = self._now + SECRET_SECONDS
+        return answer.provider
+
+    def names(self, live: LiveSession, waiting: Waiting) -> list[str]:
+        """Who may be asked for its next call, in order."""
+        state, providers = live.machine.state, self._parts.providers
+        if waiting.provider:
+            return [waiting.provider]
+        for name in state.provider.failed:
+            providers.refused(name, state.provider.because or OUT_OF_QUOTA)
+        return providers.after(waiting.minted or live.provider.name, state.provider.failed)
 
     def expect(self, session_id: str, waiting: Waiting) -> None:
         """What waits for a call of a session that is over holds a secret for nobody."""
@@ -83,25 +112,53 @@ class Connector:
         if wrong := flaw(offer):
             raise InvalidSdp(wrong)
         waiting = self._of(live)
-        fresh = waiting.secret if self._now < waiting.secret_until else None
-        provider, session = self._parts.provider, live.setup.session
-        call = await self._with_room(lambda: provider.create_call(offer, session, secret=fresh))
-        await self.settle(live, call.call_id, waiting)
+
+        async def ask(provider: OpenAIProvider) -> Call:
+            session = at(live.setup, provider).session
+            mine = waiting.minted == provider.name and self._now < waiting.secret_until
+            secret = waiting.secret if mine else None
+            return await self._with_room(
+                lambda: provider.create_call(offer, session, secret=secret)
+            )
+
+        call: Call = await self._placed(live, waiting, ask)
         return call.sdp_answer
 
     async def audio(self, session_id: str, user_id: str) -> AudioCall:
         """A call whose sound goes over a WebSocket, where WebRTC finds no way."""
         live = self._connecting(session_id, user_id)
-        provider, session = self._parts.provider, live.setup.session
-        call = await self._with_room(lambda: provider.create_audio_call(session))
-        await self.settle(live, call.call_id, self._of(live))
+
+        async def ask(provider: OpenAIProvider) -> AudioCall:
+            session = at(live.setup, provider).session
+            return await self._with_room(lambda: provider.create_audio_call(session))
+
+        call: AudioCall = await self._placed(live, self._of(live), ask)
+        return call
+
+    async def _placed(
+        self,
+        live: LiveSession,
+        waiting: Waiting,
+        ask: Callable[[OpenAIProvider], Awaitable[Placed]],
+    ) -> Placed:
+        """A call at the first provider that can, and the session on it."""
+        try:
+            answer = await self._parts.providers.first(self.names(live, waiting), ask)
+        except ProviderError:
+            if waiting.provider:
+                await live.post(MoveFailed(waiting.provider))
+            raise
+        waiting.because = answer.because or waiting.because
+        call: Placed = answer.result
+        await self.settle(live, call.call_id, waiting, answer.provider)
         return call
 
     async def attach(self, session_id: str, user_id: str, call_id: str) -> None:
         """A call that the client made at the provider itself: watched and configured from now
         on as if we had made it. Telling it twice is telling it once."""
         live = self._connecting(session_id, user_id)
-        if not _CALL_ID.fullmatch(call_id) or self._parts.provider.is_text_call(call_id):
+        written = any(one.is_text_call(call_id) for one in self._parts.providers.every)
+        if not _CALL_ID.fullmatch(call_id) or written:
             raise InvalidRequest("That is no id of a call.", field="call_id")
         if live.records.session.call_id == call_id:
             return
@@ -130,37 +187,53 @@ class Connector:
     async def _with_room(self, ask: Callable[[], Awaitable[T]]) -> T:
         return await self._parts.registry.with_room(self._parts.clock, ask)
 
-    async def settle(self, live: LiveSession, call_id: str, waiting: Waiting) -> None:
+    async def settle(
+        self,
+        live: LiveSession,
+        call_id: str,
+        waiting: Waiting,
+        provider: OpenAIProvider | None = None,
+    ) -> None:
         """The session has its call, or the call is given up."""
+        provider = provider or live.provider
+        live.sidebands.placed(call_id, provider)
         voice = live.records.session.voice
         try:
             # Before the call begins: news that came late found the greeting said, and was old.
             news = await self._parts.notifier.waiting(live) if voice else ()
-            placed = await self._place(live, call_id, waiting)
+            placed = await self._place(live, call_id, waiting, provider)
         except BaseException:
-            await self.abandon(call_id)
+            await self.abandon(call_id, provider)
             raise
         if not placed:
-            await self.abandon(call_id)
+            await self.abandon(call_id, provider)
             raise SessionNotFound(f"Session '{live.id}' ended while it was connecting.")
         self._waiting.pop(live.id, None)
         if voice:
             await self._parts.notifier.welcome(live, news)
 
-    async def _place(self, live: LiveSession, call_id: str, waiting: Waiting) -> bool:
+    async def _place(
+        self, live: LiveSession, call_id: str, waiting: Waiting, provider: OpenAIProvider
+    ) -> bool:
         """Tell the session of its call. True once that is stored: after a crash we find the
         call again, and only then does the browser hear of it."""
         for other in self._parts.registry.of_conversation(live.records.conversation.id):
             if other is not live and not other.records.session.voice:
                 # What was written beside a session that only waited becomes its history.
                 await self._parts.registry.end(other, End("completed"))
-        if not await live.submit(Flush()):
+        beside = waiting.beside and live.machine.state.sideband.up
+        if not beside and not await live.submit(Flush()):
             return False
-        past = await self._maker.history(live.records.conversation, live.setup)
+        setup = at(live.setup, provider)
+        past = await self._maker.history(live.records.conversation, setup, provider)
         user = await self._maker.about(live.records.session)
         words = await self._maker.words(live.records.session, user)
         seeded = [str(item["id"]) for item in past.items]
-        live.records.called(call_id, self._parts.clock.now(), seeded)
+        now = self._parts.clock.now()
+        if beside:
+            live.records.placed_beside(call_id, now, provider)
+        else:
+            live.records.called(call_id, now, seeded, provider)
         fresh = self._parts.profile.agent.greeting if live.records.session.voice else None
         return await live.submit(
             CallPlaced(
@@ -169,15 +242,28 @@ class Connector:
                 briefing=self._parts.profile.briefing(user),
                 history=past.items,
                 history_tokens=past.tokens,
+                greeting=self._greeting(live, waiting, provider) if past.items else fresh,
                 gist=past.gist,
-                greeting=waiting.greeting if past.items else fresh,
                 reason=waiting.reason,
+                beside=beside,
+                provider=provider.name,
+                model=provider.model,
+                because=waiting.because,
+                window=self._maker.window(setup, provider),
             )
         )
 
-    async def abandon(self, call_id: str) -> None:
+    def _greeting(
+        self, live: LiveSession, waiting: Waiting, provider: OpenAIProvider
+    ) -> str | None:
+        """Who takes over says so, and goes on: that is greeting enough."""
+        state = live.machine.state
+        before = state.provider.name or provider.name
+        return waiting.greeting if before == provider.name and not waiting.beside else None
+
+    async def abandon(self, call_id: str, provider: OpenAIProvider) -> None:
         """A call that nobody will watch must not go on: not even if the request is cancelled."""
         try:
-            await asyncio.shield(self._parts.provider.hang_up(call_id))
+            await asyncio.shield(provider.hang_up(call_id))
         except ProviderError:
             log.warning("A call without a session could not be hung up")

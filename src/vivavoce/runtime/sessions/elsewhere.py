@@ -23,6 +23,7 @@ from vivavoce.errors import VivavoceError
 from vivavoce.language.en.gist import gist_of
 from vivavoce.runtime.calls.outcomes import recalled
 from vivavoce.runtime.calls.records import wire_id
+from vivavoce.runtime.provider.providers import at
 from vivavoce.runtime.sessions.admission import Admission
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.making import Maker
@@ -82,7 +83,7 @@ class Elsewhere:
             log.warning("Who runs a session does not answer", extra={"session_id": session.id})
         # Nobody listens in any more, but the call may still be up at the provider.
         if session.call_id:
-            await hang_up(self._parts.provider, session.call_id, session.id)
+            await hang_up(self._parts.providers.of(session), session.call_id, session.id)
         return False
 
     async def take_over(self, session: VoiceSession) -> None:
@@ -170,7 +171,7 @@ class Recovery:
     async def _give_up(self, session: VoiceSession) -> None:
         """Its tools or its voice are gone: nobody would watch its call."""
         if session.call_id:
-            await hang_up(self._parts.provider, session.call_id, session.id)
+            await hang_up(self._parts.providers.of(session), session.call_id, session.id)
         changes = closed(session, self._clock.now(), End("error", Status.ERROR))
         try:
             await self._parts.journal.commit(changes)
@@ -187,6 +188,7 @@ class Recovery:
             return False
         left = await self._parts.executor.interrupted(session.id)
         _, _, setup = await self._maker.wanted(session.user_id, remembered(session))
+        setup = at(setup, self._parts.providers.of(session))
         budget = await self._admission.budget(session)
         live = self._maker.assemble(session, conversation, setup, budget)
         self._registry.start(live)
@@ -194,6 +196,10 @@ class Recovery:
             await live.post(End("error", Status.ERROR))
             written.append((conversation, session.role))
             return False
+        if beside := session.metadata.get("beside"):
+            # It was to take over, and knows nothing of what was said since: another is wanted.
+            provider = self._parts.providers.at(str(beside["provider"]))
+            await hang_up(provider, str(beside["call_id"]), session.id)
         await self._tell(session)
         # A client that called `/execute` has had its answer, delegated work asks again by
         # itself; the model asked for neither.
@@ -231,6 +237,7 @@ class Recovery:
         told = tuple(str(item) for item in session.metadata.get("seeded") or ())
         own = {entry.id for entry in ours}
         before = [entry for entry in entries if entry.id not in own]
+        provider = self._parts.providers.of(session)
         return CallSurvived(
             call_id=call_id,
             orphans=orphans,
@@ -246,8 +253,9 @@ class Recovery:
                 gist_of(conversation.gist), [e for e in before if item_of(e) not in told]
             ),
             age=(self._clock.now() - since).total_seconds(),
+            provider=provider.name,
             sounding=tuple(entry for entry in ours if entry.data.get("playing")),
-            over=self._parts.provider.ours,
+            over=provider.ours,
         )
 
     async def _outcomes(

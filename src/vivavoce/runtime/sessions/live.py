@@ -24,9 +24,10 @@ from vivavoce.runtime.ports import Clock
 from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.sessions.recording import Recorder
 from vivavoce.runtime.sessions.records import SessionRecords
-from vivavoce.runtime.sessions.sideband import SidebandConnection
+from vivavoce.runtime.sessions.sideband import Sidebands
 from vivavoce.session import effects as fx
 from vivavoce.session.events import (
+    Beside,
     BudgetSpent,
     End,
     Flush,
@@ -53,10 +54,10 @@ _CANCELLED = (
 
 class ToolRuns:
     """The tools that run for one session: each call once, each with its one output, also when the
-    user says stop. `pictures`: can the model look at images?"""
+    user says stop."""
 
-    def __init__(self, live: LiveSession, executor: RunsTools, *, pictures: bool) -> None:
-        self._live, self._executor, self._pictures = live, executor, pictures
+    def __init__(self, live: LiveSession, executor: RunsTools) -> None:
+        self._live, self._executor = live, executor
         self._calls: dict[str, asyncio.Task[None]] = {}
         self._stopped: set[str] = set()  # by the user, not by the end of the session
 
@@ -101,7 +102,7 @@ class ToolRuns:
         try:
             outcome = await self._executor.run(request)
             output, files = outcome.for_model, outcome.files_changed
-            if self._pictures:
+            if self._live.provider.capabilities.pictures:
                 pictures = tuple(f"data:{p.mime_type};base64,{p.data}" for p in outcome.pictures)
         except VivavoceError:
             log.exception("A call could not be recorded", extra={"session_id": who.id})
@@ -214,12 +215,12 @@ class LiveSession:
         self.records = records
         self._journal, self._clock, self._recorder = journal, clock, recorder
         self._traced, self._failed, self._answers_to = traced, failed, answers
-        self.tools = ToolRuns(self, executor, pictures=provider.capabilities.pictures)
+        self.tools = ToolRuns(self, executor)
         self._inbox: asyncio.Queue[Posted] = asyncio.Queue(inbox)
         self._outbox = Step()
         self._decided, self._room = asyncio.Event(), asyncio.Event()
         self._timers: dict[str, asyncio.Task[None]] = {}
-        self._sideband = SidebandConnection(provider, clock, records.session.id, self.post)
+        self.sidebands = Sidebands(provider, clock, records.session.id, self.post)
         self._storing = Step()
         self._taking: asyncio.Future[bool] | None = None  # whose event is being decided
         self._answers: dict[asyncio.Future[bool], str] = {}  # who waits → what was typed
@@ -233,6 +234,11 @@ class LiveSession:
     @property
     def id(self) -> str:
         return self.records.session.id
+
+    @property
+    def provider(self) -> OpenAIProvider:
+        """Who answers, or is asked first."""
+        return self.sidebands.provider
 
     @property
     def phase(self) -> Phase:
@@ -346,7 +352,7 @@ class LiveSession:
         if self._over.is_set():
             return
         self._letting_go = True
-        await self._sideband.close()
+        await self.sidebands.close()
         await self._inbox.put(Posted(Flush()))  # behind all that came
         await self._over.wait()
 
@@ -369,10 +375,10 @@ class LiveSession:
             await self._abandon()
         finally:
             try:
-                await self._sideband.close()
-                # Also when we were cancelled.
-                if self.machine.state.sideband.call_id and not self._letting_go:
-                    await self._sideband.hang_up(self.machine.state.sideband.call_id)
+                await self.sidebands.close()
+                if not self._letting_go:
+                    for call_id in self.machine.state.calls:  # also when we were cancelled
+                        await self.sidebands.hang_up(call_id)
             finally:
                 self._over.set()
                 self._let_go()
@@ -396,22 +402,30 @@ class LiveSession:
                 return
 
     async def _decide_on(self, posted: Posted, group: asyncio.TaskGroup) -> None:
-        if posted.call_id not in (None, self.machine.state.sideband.call_id):
-            return
+        state, event = self.machine.state, posted.event
+        if posted.call_id not in (None, state.sideband.call_id):
+            if posted.call_id not in state.calls:
+                return
+            event = Beside(event)
         now, after = self._clock.now(), list[fx.Effect]()
         self._taking = posted.taken
-        for effect in self._effects(posted.event, now, posted.frame):
+        for effect in self._effects(event, now, posted.frame):
             match effect:
                 case fx.Tell():  # by far the most
                     after.append(effect)
                 case fx.Send(urgent=True):
-                    await self._sideband.send(effect.command)
+                    await self.sidebands.send(effect.command, state.sideband.call_id or "")
                 case fx.HangUp() if self.machine.phase is Phase.TERMINATED:
                     # The end does not wait for the store either: nobody listens any more.
-                    await self._sideband.hang_up(effect.call_id)
+                    await self.sidebands.hang_up(effect.call_id)
                 case fx.CancelCalls():
                     self.tools.stop()  # the user said stop: nothing to wait for
                     self.tools.never_start(effect.call_ids)
+                case fx.Adopt():
+                    # Stored with what was decided: after a crash we look for this one.
+                    provider = self.sidebands.of(effect.call_id)
+                    self.records.called(effect.call_id, effect.since, effect.seeded, provider)
+                    after.append(effect)
                 case fx.StartTimer() | fx.StopTimer():
                     self._set_timer(effect, group)
                 case _:
@@ -523,7 +537,7 @@ class LiveSession:
     async def _perform(self, effect: fx.Effect, group: asyncio.TaskGroup) -> None:
         match effect:
             case fx.Send():
-                await self._sideband.send(effect.command)
+                await self.sidebands.send(effect.command, effect.call_id)
             case fx.Failed():
                 self._note(effect)
             case fx.RunTool() if not self._letting_go:  # else whoever has it next is asked again
@@ -539,10 +553,13 @@ class LiveSession:
             case fx.Told() if self._answers_to is not None:
                 await self._answers_to.told(self.records.session.user_id, effect.key)
             case fx.Attach():
-                await self._sideband.attach(effect, group)
-            case fx.HangUp() if not self._letting_go:
-                # The old call; the new one does not wait for it.
-                group.create_task(self._sideband.hang_up(effect.call_id), name=f"{self.id} hang up")
+                await self.sidebands.attach(effect, group)
+            case fx.Adopt():
+                await self.sidebands.adopt(effect.call_id)
+            case fx.HangUp() if (
+                not self._letting_go
+            ):  # the old call; the new one does not wait for it
+                group.create_task(self.sidebands.hang_up(effect.call_id), name=f"{self.id} hang up")
             case _:
                 pass  # durable: the commit was all
 
@@ -552,8 +569,8 @@ class LiveSession:
         unwritten = [*self._storing.changes, *self._outbox.changes]
         ending: list[Change] = []
         try:
-            if self.machine.state.sideband.call_id:
-                await self._sideband.hang_up(self.machine.state.sideband.call_id)
+            for call_id in self.machine.state.calls:
+                await self.sidebands.hang_up(call_id)
             effects = self._received(End("error", Status.ERROR), self._clock.now())
             told = self.records.write(effects, self._clock.now(), self.machine.state)
             ending = [*self.records.take(), *told]

@@ -18,6 +18,7 @@ from vivavoce.runtime.people.elsewhere import Elsewhere, told
 from vivavoce.runtime.people.profile import UserContext, user_context
 from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.runtime.provider.known_models import Budget, price_of
+from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.options import Options, began_at, remembered
 from vivavoce.runtime.sessions.parts import Parts
@@ -141,17 +142,12 @@ class Maker:
         who = Identity(
             session_id=session.id, conversation_id=conversation.id, user_id=session.user_id
         )
-        policy = since(parts.profile.policy(), session)
+        policy = replace(parts.profile.policy(), providers=parts.providers.names)
+        policy = since(policy, session)
         if remembered(session).text:
             policy = for_text(policy)
-        can = parts.provider.capabilities
-        window = Window(
-            tokens=can.context_tokens,
-            fixed=parts.provider.fixed(setup.session),
-            again=can.history_tokens,
-            turns=parts.profile.agent.restore.turns,
-        )
-        policy = replace(policy, window=window)
+        provider = parts.providers.of(session)
+        policy = replace(policy, window=self.window(setup, provider))
         records = SessionRecords(
             session,
             conversation,
@@ -163,7 +159,7 @@ class Maker:
         return LiveSession(
             machine,
             records,
-            provider=parts.provider,
+            provider=provider,
             journal=parts.journal,
             executor=parts.executor,
             clock=parts.clock,
@@ -174,9 +170,21 @@ class Maker:
             recorder=Recorder(machine) if parts.profile.defaults.recording else None,
         )
 
-    async def history(self, conversation: Conversation, setup: Setup) -> History:
-        parts, can = self._parts, self._parts.provider.capabilities
-        room = room_for(can.context_tokens, parts.provider.fixed(setup.session), can.history_tokens)
+    def window(self, setup: Setup, provider: OpenAIProvider) -> Window:
+        """How much the model reads of a session that this provider serves."""
+        can = provider.capabilities
+        return Window(
+            tokens=can.context_tokens,
+            fixed=provider.fixed(setup.session),
+            again=can.history_tokens,
+            turns=self._parts.profile.agent.restore.turns,
+        )
+
+    async def history(
+        self, conversation: Conversation, setup: Setup, provider: OpenAIProvider
+    ) -> History:
+        parts, can = self._parts, provider.capabilities
+        room = room_for(can.context_tokens, provider.fixed(setup.session), can.history_tokens)
         before = gist_of(conversation.gist)
         entries, whole = await looked_back(parts.store, conversation, before, room.most * _CHARS)
         return await asyncio.to_thread(

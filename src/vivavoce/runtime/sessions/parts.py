@@ -12,6 +12,7 @@ from vivavoce.runtime.people.elsewhere import Elsewhere
 from vivavoce.runtime.people.memory import WorkspaceMemory
 from vivavoce.runtime.ports import Clock, Store, Toolbox
 from vivavoce.runtime.provider.openai import OpenAIProvider
+from vivavoce.runtime.provider.providers import Providers
 from vivavoce.runtime.relay import Relay
 from vivavoce.runtime.sessions.live import Noticed, Traced
 from vivavoce.runtime.sessions.notifier import SessionNotifier
@@ -25,6 +26,8 @@ class Parts(Record):
     store: Store
     journal: Journal
     provider: OpenAIProvider
+    """The one that is asked first."""
+    providers: Providers
     tools: Toolbox
     executor: ToolExecutor
     registry: Registry

@@ -73,6 +73,8 @@ class Defaults(Record):
     time_zone: str = "UTC"
     workspace: str = ""
     """Names this process among several on one database, the same after a restart."""
+    session_cap: float = 0.0
+    """Seconds a call may last; 0 is as the provider has it."""
     attach_tries: int = 5
     attach_delay: float = 3.0
     peer_text: Literal["deny", "allow"] = "deny"
@@ -273,7 +275,7 @@ class Profile:
             idle=idle,
             idle_warning=times.warning_seconds,
             idle_question=times.idle_question,
-            cap=self.capabilities.session_seconds or None,
+            cap=defaults.session_cap or self.capabilities.session_seconds or None,
             longest=agent.cap_seconds or None,
             attach_tries=defaults.attach_tries,
             attach_delay=defaults.attach_delay,

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from vivavoce.runtime.provider.known_models import FREE, Budget, Price, cost_micros, price_of
+from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.session import effects as fx
 from vivavoce.session.events import End
 from vivavoce.session.state import State
@@ -73,6 +74,12 @@ def closed(session: VoiceSession, now: datetime, how: End) -> list[Change]:
         session_id=session.id, timestamp=now, reason=how.reason, duration_ms=lasted
     )
     return [PutSession(ended), announce(event, session)]
+
+
+def answered_by(session: VoiceSession, provider: OpenAIProvider) -> VoiceSession:
+    """The session's record, with who answers there."""
+    metadata = {**session.metadata, "provider": provider.name}
+    return replace(session, model=provider.model, metadata=metadata)
 
 
 class SessionRecords:
@@ -160,11 +167,23 @@ class SessionRecords:
             self._budget.add(usage.input + usage.output, cost)
         return self._budget.spent
 
-    def called(self, call_id: str, now: datetime, seeded: Sequence[str]) -> None:
+    def called(
+        self, call_id: str, now: datetime, seeded: Sequence[str], provider: OpenAIProvider
+    ) -> None:
         """The session has a new call, with these items of ours; stored with the next change."""
         known = {"called_at": now.isoformat(), "seeded": list(seeded)}
         metadata = {**self.session.metadata, **known}
-        self.session = replace(self.session, call_id=call_id, metadata=metadata)
+        metadata.pop("beside", None)
+        self.session = answered_by(
+            replace(self.session, call_id=call_id, metadata=metadata), provider
+        )
+        self._price = price_of(provider.model)
+
+    def placed_beside(self, call_id: str, now: datetime, provider: OpenAIProvider) -> None:
+        """A call that is to take over: after a crash nobody would watch it."""
+        beside = {"call_id": call_id, "provider": provider.name}
+        self.session = replace(self.session, metadata={**self.session.metadata, "beside": beside})
+        self._written = now
 
     def _remember(self, entry: Entry) -> None:
         if entry.kind is Kind.USER:

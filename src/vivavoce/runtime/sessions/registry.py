@@ -139,9 +139,13 @@ class Registry:
     def with_call(self, call_id: str) -> LiveSession | None:
         """The session whose call this is."""
         for live in self._live.values():
-            if call_id in (live.records.session.call_id, live.machine.state.sideband.call_id):
+            if call_id in (live.records.session.call_id, *live.machine.state.calls):
                 return live
         return None
+
+    def at(self, provider: str) -> int:
+        """How many sessions this provider has."""
+        return sum(live.provider.name == provider for live in self._live.values())
 
     def auto_approves(self, session_id: str | None) -> bool:
         """Did its user say that nothing need be asked?"""

@@ -1,8 +1,8 @@
-"""The sideband of a session: attach, read, send, hang up.
+"""The sidebands of a session: attach, read, send, hang up; each at the provider of its call.
 
-Knows frames and closes; what they mean is decided elsewhere. Everything it
-posts carries the call it came from, so that what an old call still said does
-not reach the new one.
+Mostly there is one; while another call is to take over there are two. Knows frames and closes;
+what they mean is decided elsewhere. Everything it posts carries the call it came from, so that
+what an old call still says does not reach the new one.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class Post(Protocol):
 
 
 class SidebandConnection:
-    """One sideband at a time; a new one takes the place of the old."""
+    """Of one call; attached again, a new one takes the place of the old."""
 
     def __init__(self, provider: OpenAIProvider, clock: Clock, session_id: str, post: Post) -> None:
-        self._provider, self._clock, self._post = provider, clock, post
+        self.provider, self._clock, self._post = provider, clock, post
         self._session_id = session_id
         self._reader: asyncio.Task[None] | None = None
         self._sideband: OpenAISideband | None = None
-        self._hung_up: str | None = None
+        self._hung_up = False
 
     async def attach(self, effect: Attach, group: asyncio.TaskGroup) -> None:
         await self.close()
@@ -53,7 +53,7 @@ class SidebandConnection:
         if effect.delay:
             await self._clock.sleep(effect.delay)
         try:
-            sideband = await self._provider.attach(call_id)
+            sideband = await self.provider.attach(call_id)
         except ProviderError as fault:
             await self._post(AttachFailed(fault.message), call_id)
             return
@@ -76,10 +76,9 @@ class SidebandConnection:
 
     async def hang_up(self, call_id: str) -> None:
         """Once a call; a second time does nothing."""
-        if call_id == self._hung_up:
-            return
-        self._hung_up = call_id
-        await hang_up(self._provider, call_id, self._session_id)
+        if not self._hung_up:
+            self._hung_up = True
+            await hang_up(self.provider, call_id, self._session_id)
 
     async def close(self) -> None:
         sideband, self._sideband = self._sideband, None
@@ -88,6 +87,66 @@ class SidebandConnection:
         self._reader = None
         if sideband is not None:
             await sideband.close()
+
+
+class Sidebands:
+    """Of one session, by call. `provider` is whose call it is, where nobody says otherwise."""
+
+    def __init__(self, provider: OpenAIProvider, clock: Clock, session_id: str, post: Post) -> None:
+        self._usual, self._clock, self._session_id, self._post = provider, clock, session_id, post
+        self._calls: dict[str, SidebandConnection] = {}
+        self._on = ""
+
+    @property
+    def provider(self) -> OpenAIProvider:
+        """Of the call that is on, or will be."""
+        on = self._calls.get(self._on)
+        return self._usual if on is None else on.provider
+
+    def usually(self, provider: OpenAIProvider) -> None:
+        """Who is asked for its next call."""
+        self._usual = provider
+
+    def placed(self, call_id: str, provider: OpenAIProvider) -> None:
+        """There is such a call, at this provider."""
+        connection = SidebandConnection(provider, self._clock, self._session_id, self._post)
+        self._calls[call_id] = connection
+
+    def of(self, call_id: str) -> OpenAIProvider:
+        return self._of(call_id).provider
+
+    async def attach(self, effect: Attach, group: asyncio.TaskGroup) -> None:
+        if not effect.beside:
+            await self.adopt(effect.call_id)
+        await self._of(effect.call_id).attach(effect, group)
+
+    async def adopt(self, call_id: str) -> None:
+        """It is on from now; the one before falls silent."""
+        before, self._on = self._calls.get(self._on), call_id
+        self._usual = self._of(call_id).provider
+        if before is not None and before is not self._of(call_id):
+            await before.close()
+
+    async def send(self, command: ClientEvent | ListItems, call_id: str = "") -> None:
+        connection = self._calls.get(call_id or self._on)
+        if connection is not None:
+            await connection.send(command)
+
+    async def hang_up(self, call_id: str) -> None:
+        connection = self._of(call_id)
+        await connection.hang_up(call_id)
+        if call_id != self._on:
+            self._calls.pop(call_id, None)
+            await connection.close()
+
+    async def close(self) -> None:
+        for connection in self._calls.values():
+            await connection.close()
+
+    def _of(self, call_id: str) -> SidebandConnection:
+        if call_id not in self._calls:
+            self.placed(call_id, self._usual)
+        return self._calls[call_id]
 
 
 def _read(frame: bytes) -> SessionEvent:

@@ -28,12 +28,15 @@ from vivavoce.errors import (
     found,
 )
 from vivavoce.runtime.limits import Window
+from vivavoce.runtime.provider.openai import OpenAIProvider
+from vivavoce.runtime.provider.providers import at
 from vivavoce.runtime.sessions.admission import Admission
 from vivavoce.runtime.sessions.connecting import Connector, Waiting
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.making import Maker
 from vivavoce.runtime.sessions.options import Options, check_steering
 from vivavoce.runtime.sessions.parts import Parts
+from vivavoce.runtime.sessions.records import answered_by
 from vivavoce.session.events import End, TypedText
 from vivavoce.session.state import Phase
 from vivavoce.wire.clean import clean_text
@@ -227,12 +230,20 @@ class Texting:
     async def _begin(self, conversation: Conversation, role: Role) -> LiveSession:
         parts, options = self._parts, Options(text=True, role=role)
         _, user, setup = await self._maker.wanted(conversation.user_id, options)
+
         # Connected before the message is taken: whoever is refused has written nothing.
-        call_id = await parts.registry.with_room(
-            parts.clock, lambda: parts.provider.create_text_call(setup.session)
-        )
+        async def ask(provider: OpenAIProvider) -> str:
+            session = at(setup, provider).session
+            return await parts.registry.with_room(
+                parts.clock, lambda: provider.create_text_call(session)
+            )
+
+        answer = await parts.providers.first(parts.providers.names, ask)
+        call_id: str = answer.result
+        setup = at(setup, answer.provider)
         try:
             record = self._maker.record(conversation, options, setup, user)
+            record = answered_by(record, answer.provider)
             admitted = self._admission.admitted(record, conversation, before=conversation)
             async with admitted as session:
                 budget = await self._admission.budget(session)
@@ -241,10 +252,10 @@ class Texting:
                 await self._admission.still_wanted(session)
                 parts.registry.start(live)
         except BaseException:
-            await self._connector.abandon(call_id)
+            await self._connector.abandon(call_id, answer.provider)
             raise
         try:
-            await self._connector.settle(live, call_id, Waiting("text"))
+            await self._connector.settle(live, call_id, Waiting("text"), answer.provider)
         except BaseException:
             await parts.registry.end(live, End("error", Status.ERROR))
             raise

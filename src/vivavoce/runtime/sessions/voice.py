@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Any
 
-from vivavoce.errors import Conflict, InvalidRequest, SessionNotFound, found
+from vivavoce.errors import Conflict, InvalidRequest, ProviderError, SessionNotFound, found
 from vivavoce.runtime.people.profile import UserContext
 from vivavoce.runtime.ports import ToolDefinition
+from vivavoce.runtime.provider.providers import at
 from vivavoce.runtime.sessions.admission import Admission
 from vivavoce.runtime.sessions.connecting import Connector, Waiting
 from vivavoce.runtime.sessions.elsewhere import Elsewhere, Recovery
@@ -27,10 +28,10 @@ from vivavoce.runtime.sessions.profile import (
     GREET_RESTORED,
     detection,
 )
-from vivavoce.runtime.sessions.records import begun
+from vivavoce.runtime.sessions.records import answered_by, begun
 from vivavoce.runtime.sessions.texting import Exchange, Texting
 from vivavoce.session.context import History
-from vivavoce.session.events import Created, End, Inform, Reconfigure
+from vivavoce.session.events import Created, End, Inform, MoveFailed, MoveWanted, Reconfigure
 from vivavoce.session.policy import Setup
 from vivavoce.session.state import Phase
 from vivavoce.wire.events import SessionMoved, announce
@@ -122,10 +123,20 @@ class Voice:
         if live is None or session is None or not session.voice or session.role != role:
             return await self.restore(session_id, user_id, role)
         waiting = Waiting("reconnect", GREET_RECONNECTED)
+        move = live.machine.state.move
         if live.phase is Phase.DISCONNECTED:
             # It never got its first call: begin as meant.
             waiting = self.connector.waiting(session_id) or waiting
-        await self.connector.mint(waiting, live.setup)
+        elif move is not None:
+            # Planned, so nothing to be said about it.
+            waiting = Waiting(move.reason, beside=True, provider=move.provider)
+        try:
+            names = self.connector.names(live, waiting)
+            await self.connector.mint(waiting, live.setup, names)
+        except ProviderError:
+            if waiting.provider:
+                await live.post(MoveFailed(waiting.provider))
+            raise
         self.connector.expect(session_id, waiting)
         return Opened(session=live.records.session, tools=self.maker.offered(live))
 
@@ -141,13 +152,15 @@ class Voice:
             record = self.maker.record(conversation, options, setup, user)
             admitted = self.admission.admitted(record, conversation, before=before, new=new)
             async with admitted as session:
-                await self.connector.mint(waiting, setup, new=new)
+                names = self._parts.providers.names
+                provider = await self.connector.mint(waiting, setup, names, new=new)
+                session, setup = answered_by(session, provider), at(setup, provider)
                 budget = await self.admission.budget(session)
                 # Only once all have agreed is a call that works given up for this one.
                 if waiting.reason == "resume" and await self._talking(before):
                     waiting.greeting = GREET_MOVED
                 await self._take_over(session)
-                past = await self.maker.history(conversation, setup)
+                past = await self.maker.history(conversation, setup, provider)
                 live = self.maker.assemble(session, conversation, setup, budget)
                 await self.admission.still_wanted(session)
                 self._registry.start(live)
@@ -257,9 +270,28 @@ class Voice:
             changes["tools"] = profile.tools(tools, user)
         return changes
 
+    async def move(
+        self, session_id: str, user_id: str, provider: str, role: Role = "operator"
+    ) -> LiveSession:
+        """Another provider is to speak: its client is asked for a call there, and the one that is
+        on goes on until it is ready. Raises `NotFound`, `Conflict`."""
+        self._parts.providers.named(provider)
+        live = self.live(session_id, user_id)
+        if live is None:
+            await self._find(session_id, user_id)
+            raise Conflict("The session is over: there is nobody to hand over.")
+        check_steering(live.records.session, role)
+        if provider != live.provider.name:
+            if not live.vitals.sideband_up:
+                raise Conflict("The session has no call just now. Try again once it is up.")
+            await live.submit(MoveWanted(provider))
+        return live
+
     async def inform(self, user_id: str) -> None:
         """The user's things were changed from elsewhere: who talks with them knows at once."""
-        for live in self._registry.of_user(user_id) if self._parts.provider.ours else ():
+        for live in self._registry.of_user(user_id):
+            if not live.provider.ours:
+                continue
             user = await self.maker.about(live.records.session)
             await live.post(Inform(self._profile.briefing(user)))
 

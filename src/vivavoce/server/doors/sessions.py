@@ -168,6 +168,25 @@ async def end_session(
     return s.EndSessionResponse.of(info, session=info)
 
 
+@router.post(
+    "/sessions/{session_id}/provider",
+    operation_id="changeProvider",
+    responses=errors(404, 409, 415),
+)
+async def change_provider(
+    here: Here, user: User, rank: Rank, session_id: SessionPath, body: s.ChangeProviderRequest
+) -> s.ChangeProviderResponse:
+    """Have another provider speak, or the first one again.
+
+    `call.wanted` asks the client for a call there, beside the one that is on; `provider.changed`
+    says that it speaks. It stays with the one it has where the other does not take it.
+    """
+    live = await here.voice.move(session_id, user, body.provider, rank)
+    return s.ChangeProviderResponse(
+        session_id=session_id, provider=live.provider.name, wanted=body.provider
+    )
+
+
 # --- Going on
 
 
@@ -181,6 +200,8 @@ async def session_state(here: Here, user: User, session_id: TheSession) -> s.Ses
         session_id=session.id,
         conversation_id=session.conversation_id,
         status=session.status.value,
+        provider=here.providers.of(session).name,
+        model=session.model,
         state=vitals.state,
         voice_session_active=vitals.sideband_up,
         amplifier_connected=bool(live and live.allowed_tools),
@@ -289,7 +310,8 @@ async def resume_session(
 
 def _info(summary: SessionSummary, now: datetime) -> s.SessionInfo:
     lasted = summary.session.duration_ms(now)
-    told = {"turn_count": summary.turn_count, "title": summary.title}
+    provider = summary.session.metadata.get("provider")
+    told = {"turn_count": summary.turn_count, "title": summary.title, "provider": provider}
     return s.SessionInfo.of(summary.session, duration_ms=lasted, **told)
 
 
@@ -314,6 +336,7 @@ def _opened(here: Services, opened: Opened) -> s.SessionResponse:
         session,
         client_secret=ticket,
         session_id=session.id,
+        provider=here.providers.of(session).name,
         tools=[tool.function() for tool in opened.tools],
         stream_token=stream_token(here, session),
         last_event_id=here.journal.position,

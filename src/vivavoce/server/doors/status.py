@@ -65,9 +65,21 @@ class SessionsStatus(View):
 
 
 class ProviderStatus(View):
+    """The provider that is asked first."""
+
+    name: str
     model: str
     voice: str
     connected: bool
+    last_error: str | None = None
+
+
+class FallbackStatus(View):
+    """Who takes over, in this order."""
+
+    name: str
+    model: str
+    sessions: int = Field(description="Live ones that it has")
     last_error: str | None = None
 
 
@@ -155,6 +167,7 @@ class StatusResponse(View):
     amplifier: AmplifierStatus
     sessions: SessionsStatus
     openai: ProviderStatus
+    fallbacks: list[FallbackStatus]
     resources: ResourceStatus
     events: EventsStatus
     work: WorkStatus
@@ -349,11 +362,21 @@ async def status(here: Here, user: User) -> StatusResponse:
         ),
         sessions=SessionsStatus(active=len(here.registry), total=total, avg_duration_ms=mean),
         openai=ProviderStatus(
+            name=here.provider.name,
             model=here.profile.defaults.model,
             voice=here.profile.agent.voice,
             connected=await here.provider.check(),
             last_error=here.provider.last_error,
         ),
+        fallbacks=[
+            FallbackStatus(
+                name=one.name,
+                model=one.model,
+                sessions=here.registry.at(one.name),
+                last_error=one.last_error,
+            )
+            for one in here.providers.every[1:]
+        ],
         resources=ResourceStatus(
             memory_mb=round(_process().memory_info().rss / 2**20, 1),
             cpu_percent=_process().cpu_percent(interval=None),
@@ -400,6 +423,11 @@ async def ready(here: Here) -> Response:
     """Can a session be started now? If not, what is missing."""
     openai, database = await asyncio.gather(here.provider.check(), _database(here))
     engine = _engine(here)
+    ways = [openai]
+    if not openai and here.standby is None:
+        # Somebody else would take the session. One that stands by is found out by asking it.
+        ways += [await one.check() for one in here.providers.every[1:]]
+    can_start = any(ways) or here.standby is not None
     checks = ReadyChecks(
         amplifier=_tools_count(here) > 0,
         openai=openai,
@@ -411,7 +439,7 @@ async def ready(here: Here) -> Response:
         missing.append("The server is shutting down; others go on with its calls.")
     if not checks.amplifier:
         missing.append("The agent has no tools.")
-    if not openai:
+    if not can_start:
         missing.append(here.provider.last_error or "The provider cannot be reached.")
     if not database:
         missing.append("The database does not answer.")

@@ -92,6 +92,7 @@ class SessionResponse(View):
     client_secret: ClientSecret
     session_id: str = Field(examples=["vs_20260131_143022_a3f2"])
     model: str
+    provider: str | None = Field(default=None, description="Who answers", examples=["openai"])
     voice: str
     tools: list[ToolDefinition]
     conversation_id: str
@@ -110,6 +111,7 @@ class SessionInfo(View):
     turn_count: int
     title: str | None = None
     conversation_id: str
+    provider: str | None = Field(default=None, description="Who answers, or did last")
 
 
 class SessionDetails(SessionInfo):
@@ -250,12 +252,24 @@ class EndSessionResponse(View):
     turn_count: int
 
 
+class ChangeProviderRequest(Request):
+    provider: str = Field(min_length=1, max_length=64, examples=["openai", "embedded"])
+
+
+class ChangeProviderResponse(View):
+    session_id: str
+    provider: str = Field(description="Who answers now")
+    wanted: str
+
+
 class SessionStateResponse(View):
     """Where a session stands, for clients that poll."""
 
     session_id: str
     conversation_id: str
     status: SessionStatus
+    provider: str = Field(description="Who answers", examples=["openai", "embedded"])
+    model: str
     state: str
     voice_session_active: bool
     amplifier_connected: bool

@@ -1,0 +1,232 @@
+"""From one call to the next: make before break, and whatever happens meanwhile."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.session.scene import SESSION, Scene, answer, call, message, sent, told, user_turn
+from tests.session.test_properties import calls, own_events, provider_events
+from vivavoce.session import events as ev
+from vivavoce.session.context import item_of
+from vivavoce.session.effects import Adopt, Attach, HangUp, RunTool, Send, StartTimer
+from vivavoce.session.machine import TABLE
+from vivavoce.session.policy import Policy
+from vivavoce.session.state import Phase
+from vivavoce.wire import events as ve
+from vivavoce.wire.realtime import client as cmd
+from vivavoce.wire.realtime import facts as rt
+
+CAPPED = Policy(cap=3600, providers=("openai", "backup"))
+DEAF = {**SESSION, "audio": {**SESSION["audio"], "input": {"turn_detection": None}}}
+
+
+def _beside(scene: Scene, *events: Any) -> list[Any]:
+    return scene.send(*(ev.Beside(event) for event in events))
+
+
+def _warned(policy: Policy = CAPPED) -> Scene:
+    scene = Scene(policy).connect()
+    scene.wait(3540).send(ev.TimerFired("cap"))
+    return scene
+
+
+def _placed(scene: Scene, *history: dict[str, Any], **more: Any) -> None:
+    scene.send(ev.CallPlaced("rtc_2", history=history, beside=True, **more))
+    _beside(scene, ev.SidebandUp(), rt.Configured(False, DEAF))
+    for item in history:
+        _beside(scene, rt.ItemAdded(message(item["id"]), None))
+    scene.wait(2)
+
+
+def test_the_old_call_goes_on_until_the_new_one_knows_all_that_it_has_to() -> None:
+    scene = _warned()
+    item = cmd.message_item("vvh_1", "user", "Hello.")
+    placed = scene.send(ev.CallPlaced("rtc_2", history=(item,), beside=True))
+    assert placed == [Attach("rtc_2", beside=True)]
+    up = _beside(scene, ev.SidebandUp())
+    assert {effect.call_id for effect in up if isinstance(effect, Send)} == {"rtc_2"}
+    [order] = sent(up, cmd.UpdateSession)
+    assert order.session["audio"]["input"]["turn_detection"] is None
+    scene.wait(10)
+    assert not [e for e in _beside(scene, rt.Configured(False, DEAF)) if isinstance(e, Adopt)]
+    moved = _beside(scene, rt.ItemAdded(message("vvh_1", "user"), None))
+    kinds = [type(effect) for effect in moved]
+    assert kinds.index(Adopt) < kinds.index(HangUp)
+    assert HangUp("rtc_1") in moved
+    assert sent(moved, cmd.UpdateSession)[0].session["audio"]["input"]["turn_detection"]
+    assert scene.machine.state.calls == ("rtc_2",)
+    assert scene.phase == "ready"
+    assert not sent(moved, cmd.CreateResponse)
+
+
+def test_a_cap_is_counted_from_when_the_new_call_was_placed() -> None:
+    scene = _warned()
+    _placed(scene)
+    moved = scene.wait(8).send(ev.TimerFired("move"))
+    assert StartTimer("cap", 3530.0) in moved
+
+
+def test_nobody_is_moved_while_they_speak() -> None:
+    scene = _warned()
+    _placed(scene)
+    scene.send(rt.UserSpeechStarted("u1", 100))
+    assert not [e for e in scene.wait(5).send(ev.TimerFired("move_due")) if isinstance(e, Adopt)]
+    scene.send(*user_turn("u1")[1:], rt.UserTranscript("u1", "Hi."))
+    late = scene.send(*answer("r1", "a1", "Hello.", "u1"))
+    assert [e for e in late if isinstance(e, Adopt)], "it can wait no longer"
+
+
+def test_what_was_said_since_is_told_in_its_order_and_what_changed_is_replaced() -> None:
+    scene = _warned()
+    scene.send(*user_turn("u1"), rt.UserTranscript("u1", "Hi."))
+    scene.send(*answer("r1", "a1", "Hello there.", "u1"))
+    entries = sorted(scene.entries().values(), key=lambda entry: entry.ordinal)
+    past = [cmd.message_item(item_of(entry), entry.kind, entry.text) for entry in entries]
+    _placed(scene, *past)
+    scene.send(rt.ItemTruncated("a1", 400), rt.PlaybackStopped("r1", True))
+    scene.send(*user_turn("u2", "a1"), rt.UserTranscript("u2", "Wait."))
+    scene.send(*answer("r2", "a2", "Yes?", "u2"), rt.PlaybackStopped("r2"))
+    moved = scene.wait(1).send(ev.TimerFired("move"))
+    assert [one.item_id for one in sent(moved, cmd.DeleteItem)] == [past[1]["id"]]
+    items = [one.item for one in sent(moved, cmd.CreateItem)]
+    words = [item["content"][0]["text"] for item in items]
+    assert words == ["Hello", "Wait.", "Yes?"]  # as much as was heard
+    assert all(len(item["id"]) <= 32 for item in items)
+
+
+def test_news_that_was_not_heard_is_told_on_the_new_call() -> None:
+    scene = _warned()
+    scene.send(call("call_1"))
+    scene.send(ev.News("t1", "The task is done."))  # it waits for the tool
+    _placed(scene)
+    moved = scene.send(ev.TimerFired("move"))
+    items = [one.item for one in sent(moved, cmd.CreateItem)]
+    assert [item["type"] for item in items] == ["function_call", "message"]
+    done = scene.send(ev.ToolFinished("call_1", "12:00"))
+    assert sent(done, cmd.CreateResponse)
+    assert sum(isinstance(effect, RunTool) for effect in scene.effects) == 1
+
+
+def test_a_call_beside_that_falls_is_let_go_and_the_old_one_goes_on() -> None:
+    scene = _warned()
+    scene.send(ev.CallPlaced("rtc_2", beside=True))
+    _beside(scene, ev.SidebandUp())
+    assert HangUp("rtc_2") in _beside(scene, ev.SidebandLost(1006, False))
+    assert scene.machine.state.calls == ("rtc_1",)
+    _placed(scene)
+    assert [e for e in scene.send(ev.TimerFired("move")) if isinstance(e, Adopt)]
+
+
+def test_at_the_cap_the_talk_goes_over_whoever_speaks() -> None:
+    scene = _warned()
+    _placed(scene)
+    scene.send(rt.UserSpeechStarted("u1", 100))
+    moved = scene.send(ev.TimerFired("cap_end"))
+    assert [e for e in moved if isinstance(e, Adopt)]
+    assert not told(moved, ve.SessionExpired)
+    assert scene.phase == "ready"
+
+
+def test_where_nobody_can_take_over_a_spent_quota_is_only_told() -> None:
+    scene = Scene(Policy(providers=("openai",))).connect()
+    effects = scene.send(rt.Fault("insufficient_quota", "You exceeded your quota."))
+    assert told(effects, ve.ErrorOccurred)[0].code == "insufficient_quota"
+    assert scene.phase == "ready"
+
+
+def test_a_session_that_no_call_comes_to_ends_after_a_while() -> None:
+    scene = Scene(CAPPED).connect()
+    scene.send(rt.Fault("insufficient_quota", ""))
+    assert (scene.phase, scene.machine.state.calls) == ("reconnecting", ())
+    ended = scene.wait(60).send(ev.TimerFired("failover"))
+    assert told(ended, ve.SessionEnded)[0].reason == "error"
+
+
+def test_one_that_has_a_call_again_does_not_end() -> None:
+    scene = Scene(CAPPED).connect()
+    scene.send(rt.Fault("insufficient_quota", ""))
+    scene.send(ev.CallPlaced("rtc_2", provider="backup", because="insufficient_quota"))
+    scene.send(ev.SidebandUp(), rt.Configured(False, SESSION))
+    assert told(scene.effects, ve.ProviderChanged)[0].provider == "backup"
+    scene.wait(60).send(ev.TimerFired("failover"))
+    assert scene.phase != "terminated"
+
+
+@pytest.mark.parametrize("words", ["Use the backup again.", "can you go back to backup?"])
+def test_who_is_to_speak_is_the_users_own_word(words: str) -> None:
+    scene = Scene(CAPPED).connect()
+    effects = scene.send(*user_turn("u1"), rt.UserTranscript("u1", words))
+    [want] = told(effects, ve.CallWanted)
+    assert (want.reason, want.provider, want.beside) == ("provider", "backup", True)
+    began = scene.send(rt.ResponseCreated("r1"))
+    assert sent(began, cmd.CancelResponse), "the model knows nothing of providers"
+
+
+# --- In any order ---------------------------------------------------------------------------
+
+ids = st.sampled_from(["vvh_1", "vvh_2"])
+moves = st.one_of(
+    st.builds(
+        ev.CallPlaced,
+        st.sampled_from(["rtc_2", "rtc_3", "rtc_4"]),
+        beside=st.booleans(),
+        provider=st.sampled_from(["openai", "backup"]),
+        history=st.lists(ids.map(lambda i: cmd.message_item(i, "user", "Hi.")), max_size=1).map(
+            tuple
+        ),
+    ),
+    st.builds(ev.MoveWanted, st.sampled_from(["openai", "backup"])),
+    st.builds(ev.MoveFailed, st.sampled_from(["openai", "backup"])),
+    st.just(ev.SidebandLost(1000, True)),
+    st.builds(ev.TimerFired, st.sampled_from(["cap", "cap_end", "move", "move_due", "failover"])),
+    st.just(rt.Fault("insufficient_quota", "")),
+)
+beside = st.builds(
+    ev.Beside,
+    st.one_of(
+        st.just(ev.SidebandUp()),
+        st.just(ev.SidebandLost(1006, False)),
+        st.just(ev.AttachFailed()),
+        st.just(rt.Configured(False, DEAF)),
+        st.builds(lambda i: rt.ItemAdded(message(i), None), ids),
+        st.builds(rt.CallRequested, st.just("r9"), st.just("i9"), calls, st.just("t"), st.just("")),
+    ),
+)
+# A restart comes before everything else.
+running = own_events.filter(lambda event: not isinstance(event, ev.CallSurvived))
+stories = st.lists(
+    moves | beside | beside | provider_events | running | st.floats(0, 3), max_size=60
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(stories)
+def test_whatever_happens_every_call_is_hung_up_once_and_every_tool_runs_once(
+    story: list[Any],
+) -> None:
+    scene = Scene(CAPPED).connect()
+    reachable = {phase: {phase, *moves.values()} for phase, moves in TABLE.items()}
+    for step in [*story, ev.End()]:
+        if isinstance(step, float):
+            scene.wait(step)
+            continue
+        before = scene.machine.phase
+        effects = scene.send(step)
+        for event in told(effects, ve.SessionStatus):
+            assert Phase(event.state) in reachable[before]
+            before = Phase(event.state)
+        for effect in effects:
+            if isinstance(effect, StartTimer):
+                assert effect.seconds >= 0
+            if isinstance(effect, Send) and isinstance(effect.command, cmd.CreateItem):
+                assert len(effect.command.item_id) <= 32
+    assert scene.phase == "terminated"
+    ran = Counter(e.call_id for e in scene.effects if isinstance(e, RunTool))
+    assert all(count == 1 for count in ran.values())
+    attached = {e.call_id for e in scene.effects if isinstance(e, Attach) and e.call_id}
+    assert attached <= {e.call_id for e in scene.effects if isinstance(e, HangUp)}
