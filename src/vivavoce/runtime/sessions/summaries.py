@@ -23,7 +23,7 @@ from vivavoce.runtime.sessions.registry import Registry
 from vivavoce.session.context import RESULT_CHARS, gathered, settled
 from vivavoce.wire.brain import Ask, Brain, CallArguments, Said, Tool
 from vivavoce.wire.events import TurnTraced
-from vivavoce.wire.records.talk import Conversation, Entry, Kind, Put
+from vivavoce.wire.records.talk import Conversation, Entry, Kind, Put, Status
 
 log = logging.getLogger(__name__)
 
@@ -145,7 +145,9 @@ class Summaries:
             return
         before = gist_of(conversation.gist)
         entries, _ = await looked_back(self._store, conversation, before, _MOST_CHARS)
-        over = self._registry.get(session_id) is None  # then the last words are there too
+        # Then the last words are there too; one that another server took over goes on.
+        going_on = session.status is Status.ACTIVE and not session.metadata.get("tracked")
+        over = self._registry.get(session_id) is None and not going_on
         entries = entries if over else settled(entries)
         gist = await asyncio.to_thread(gathered, before, entries)
         if gist != before:
