@@ -109,6 +109,7 @@ TIMES = {
     "2026-12-01T15:00:00Z": "12-01 10:00",
     "2026-12-01 15:00": "12-01 15:00",
     # Recurring: the first time.
+    "tomorrow mornin', quarter of six": "11-19 05:45",
     "every weekday at 6am": "11-19 06:00",
     "every morning at 6": "11-19 06:00",
     "daily at 8": "11-19 08:00",

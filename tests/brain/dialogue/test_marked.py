@@ -197,6 +197,16 @@ def test_of_two_numbers_the_last_is_meant() -> None:
     assert made == Begin("change", {"what": "the limit", "to": "forty five"}, sure=True)
 
 
+def test_what_is_said_twice_is_meant_once() -> None:
+    said = "make the minutes twenty five, yes, twenty five, from Ann, no, from Ann"
+    found = pieces(said, "change", to=["twenty five"] * 2)
+    (made,) = commands(said, [found], ["change"], [], TOOLS)
+    assert made == Begin("change", {"to": "twenty five"}, sure=True)
+    twice = Wish("change", 0, len(said), {"what": ((53, 56), (67, 70))})
+    (made,) = commands(said, [twice], ["change"], [], TOOLS)
+    assert made == Begin("change", {"what": "Ann"}, sure=True)
+
+
 def test_pieces_with_a_small_word_between_them_are_one() -> None:
     said = "read me the first line of it"
     (made,) = commands(

@@ -12,7 +12,6 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -168,17 +167,11 @@ def _words(said: str, wish: Wish, name: str, kinds: Mapping[str, str]) -> str:
     pieces = wish.slots[name]
     if kinds.get(name) == "time":
         pieces = tuple(dict.fromkeys(_whole(said, wish, *piece) for piece in pieces))
-    elif _from_to(said, pieces):
-        pieces = pieces[-1:]
+    elif all(_is_number(said[start:end]) for start, end in pieces):
+        pieces = pieces[-1:]  # "from twenty to forty", "twenty-five, we agreed twenty-five"
     else:
         pieces = _run_on(said, pieces)
-    return " ".join(said[start:end].strip(_EDGES) for start, end in pieces)
-
-
-def _from_to(said: str, pieces: Sequence[tuple[int, int]]) -> bool:
-    """ "From twenty to forty": what it was before was marked as well."""
-    between = [said[one[1] : two[0]].strip() for one, two in pairwise(pieces)]
-    return between == ["to"] and all(_is_number(said[start:end]) for start, end in pieces)
+    return " ".join(dict.fromkeys(said[start:end].strip(_EDGES) for start, end in pieces))
 
 
 def _is_number(words: str) -> bool:

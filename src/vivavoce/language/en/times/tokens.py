@@ -18,7 +18,7 @@ _TOKEN = re.compile(
     r"|(?P<ordinal>\d{1,3}(?:st|nd|rd|th)\b)"
     r"|(?P<figure>\d+(?:\.\d+)*(?:,\d{3})*)"
     r"|(?P<half>[ap]\.\s?m\b\.?|[ap]m\b)"
-    r"|(?P<word>[^\W\d_]+(?:'[^\W\d_]+)*(?:(?<=s)')?)"
+    r"|(?P<word>[^\W\d_]+(?:'[^\W\d_]+)*(?:(?<=s)'|(?<=in)')?)"
     r"|(?P<mark>\.\.\.|[^\w\s]|_)"
 )
 _TENS = {word: n for word, n in CARDINALS.items() if n >= 20}
@@ -32,7 +32,7 @@ _SPELT = {
     "wensday": "wednesday",
 }
 _SPELT |= {"tmrw": "tomorrow", "thru": "through", "everyday": "daily", "arvo": "afternoon"}
-_SPELT |= {"forenoon": "morning"}
+_SPELT |= {"forenoon": "morning", "mornin": "morning", "evenin": "evening"}
 
 
 class Tokens:
