@@ -89,7 +89,7 @@ _LONGER_MS = 250
 _HABIT_MS = 1_600
 """Who went on after a long pause in this turn does so again: nothing is heard before there is a
 silence that much longer, up to a limit."""
-ASK_MS = (128, 256, 1216, 2016, 3008, 4512, 6016)
+ASK_MS = (128, 192, 1216, 2016, 3008, 4512, 6016)
 """The judge is asked when a pause has lasted so long: twice at its beginning, since its verdicts
 jump, and then as the silence grows, which it takes for the end sooner or later."""
 
