@@ -106,6 +106,7 @@ async def test_a_brain_that_stays_dead_is_owned_up_to_aloud_once(tmp_path: Path)
             await until_said(line, row.last[:20])
             assert said(line) == [row.message, row.last]
             assert line.all("response.output_audio.delta")
+            await watcher.wait_for("assistant.done", 2)  # only what was heard is told
             shown = await st.get(f"/sessions/{session['session_id']}")
             assert [entry["text"] for entry in shown["transcript"]] == [
                 "hello there",
