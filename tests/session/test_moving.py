@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from tests.session.scene import SESSION, Scene, answer, call, message, sent, told, user_turn
 from tests.session.test_properties import calls, own_events, provider_events
+from vivavoce.errors import row_of
 from vivavoce.session import events as ev
 from vivavoce.session.context import item_of
 from vivavoce.session.effects import Adopt, Attach, HangUp, RunTool, Send, StartTimer
 from vivavoce.session.machine import TABLE
-from vivavoce.session.policy import Policy
+from vivavoce.session.policy import Policy, Window
 from vivavoce.session.state import Phase
 from vivavoce.wire import events as ve
 from vivavoce.wire.realtime import client as cmd
@@ -155,6 +156,75 @@ def test_one_that_has_a_call_again_does_not_end() -> None:
     assert told(scene.effects, ve.ProviderChanged)[0].provider == "backup"
     scene.wait(60).send(ev.TimerFired("failover"))
     assert scene.phase != "terminated"
+
+
+def _fails(scene: Scene, number: int, code: str) -> list[Any]:
+    return scene.send(
+        rt.ResponseCreated(f"r{number}"), rt.ResponseDone(f"r{number}", "failed", error=code)
+    )
+
+
+@pytest.mark.parametrize(("code", "tries"), [("rate_limit_exceeded", 3), ("invalid_api_key", 0)])
+def test_who_has_tried_in_vain_hands_over_in_place_of_last_words(code: str, tries: int) -> None:
+    scene = Scene(CAPPED).connect()
+    scene.send(*user_turn("u1"), rt.UserTranscript("u1", "Hi."))
+    for number in range(tries):
+        assert not told(_fails(scene, number, code), ve.CallWanted)
+        if number == 0:  # why it takes so long is said
+            scene.send(rt.ResponseCreated("w"), rt.ResponseDone("w"))
+        scene.wait(10).send(ev.TimerFired("retry"))
+    [wanted] = told(_fails(scene, tries, code), ve.CallWanted)
+    assert (wanted.provider, wanted.beside) == ("backup", False)
+    row = row_of(code)
+    assert (row.last or row.message) not in [
+        one.message for one in told(scene.effects, ve.Notification)
+    ]
+    scene.send(ev.CallPlaced("rtc_2", provider="backup", because=code))
+    up = scene.send(ev.SidebandUp(), rt.Configured(False, SESSION))
+    [said] = [str(one.payload()) for one in sent(up, cmd.CreateResponse)]
+    assert "OpenAI" in said
+    goes_on = scene.send(rt.ResponseCreated("s1"), rt.ResponseDone("s1", "completed"))
+    assert sent(goes_on, cmd.CreateResponse)  # the answer is still owed
+    last = _fails(scene, 99, "insufficient_quota")  # and nobody is left
+    assert not told(last, ve.CallWanted)
+    assert told(last, ve.Notification)
+
+
+def test_a_planned_move_after_a_lost_sideband_apologises_for_nothing() -> None:
+    scene = _warned()
+    scene.send(*user_turn("u1"), rt.UserTranscript("u1", "Hi."))
+    scene.send(*answer("r1", "a1", "One. Two. Three.", "u1"), rt.PlaybackStarted("r1"))
+    scene.send(rt.Peer("lost"), ev.SidebandLost(1006, False))
+    scene.send(ev.CallPlaced("rtc_2", beside=True))
+    up = scene.send(ev.SidebandUp(), rt.Configured(False, SESSION))
+    assert "cut off" not in str([one.payload() for one in sent(up, cmd.CreateResponse)])
+
+
+def test_the_new_call_brings_its_window_its_gist_and_how_its_client_is_connected() -> None:
+    scene = _warned()
+    item, window = cmd.message_item("vvh_1", "user", "Hello."), Window(tokens=4000)
+    scene.send(ev.CallPlaced("rtc_2", history=(item,), beside=True, window=window))
+    _beside(scene, ev.SidebandUp(), rt.Configured(False, DEAF), rt.Peer("connected", "open"))
+    before = scene.machine.state.policy.window
+    scene.wait(2)
+    moved = _beside(scene, rt.ItemAdded(message("vvh_1", "user"), None))
+    state = scene.machine.state
+    assert (before, state.policy.window) == (None, window)
+    assert list(state.talk.held.parts) == ["vvh_1"]
+    assert state.talk.order.knows("vvh_1")
+    assert told(moved, ve.ConnectionStatus)[-1].webrtc_state == "connected"
+    assert scene.send(rt.Peer("lost"))
+    assert scene.phase == "reconnecting"
+
+
+def test_what_the_model_should_know_waits_for_the_new_call() -> None:
+    scene = _warned()
+    scene.send(ev.CallPlaced("rtc_2", beside=True))
+    assert not sent(scene.send(ev.Update("file", "A file changed.")), cmd.CreateItem)
+    _beside(scene, ev.SidebandUp(), rt.Configured(False, DEAF))
+    scene.wait(2).send(ev.TimerFired("move"))
+    assert scene.machine.state.calls == ("rtc_2",)
+    assert sent(scene.send(rt.Unhandled("ping")), cmd.CreateItem)
 
 
 @pytest.mark.parametrize("words", ["Use the backup again.", "can you go back to backup?"])
