@@ -77,8 +77,8 @@ def test_a_higher_silence_waits_longer() -> None:
 def test_a_semantic_pause_asks_the_judge_and_hears_its_verdict() -> None:
     told = Told(configured(turn_detection={"type": "semantic_vad"}))
     told.intake.feed_wire(loud(500) + quiet(250))
-    assert len(told.questions) == 1
-    told.intake.verdict(0.9, told.questions[0])
+    assert len(told.questions) == 2
+    told.intake.verdict(0.9, told.questions[1])
     told.intake.heard("whole", told.all(facts.SpeechPaused)[0].at_ms)
     assert len(told.all(facts.SpeechStopped)) == 1
 

@@ -82,7 +82,7 @@ def test_the_judge_is_asked_at_a_pause_and_ends_the_turn() -> None:
     seen = run(points, (YES, 960), (NO, 160))
     assert seen[2:] == [Paused(960), Judge(1088)]
     assert points.verdict(0.9, 1088) == [], "a breath is not the end"
-    assert run(points, (NO, 128)) == [Judge(960 + 256)]
+    assert run(points, (NO, 128)) == [Judge(960 + 192)]
     assert run(points, (NO, 320)) == [Stopped(960 + 576)]
     assert not points.speaking
 
@@ -90,7 +90,7 @@ def test_the_judge_is_asked_at_a_pause_and_ends_the_turn() -> None:
 def test_a_late_verdict_ends_the_turn_at_once() -> None:
     points = Endpointer(SemanticVad())
     run(points, (YES, 960), (NO, 736))
-    assert points.verdict(0.9, 960 + 256) == [Stopped(960 + 736)]
+    assert points.verdict(0.9, 960 + 192) == [Stopped(960 + 736)]
 
 
 def test_who_goes_on_after_a_breath_is_not_cut_off() -> None:
@@ -105,9 +105,9 @@ def test_a_speaker_who_has_not_finished_is_waited_for_and_asked_about_again() ->
     points = Endpointer(SemanticVad(eagerness="medium"))
     run(points, (YES, 960), (NO, 128))
     assert points.verdict(0.1, points.now_ms) == []
-    assert run(points, (NO, 128)) == [Judge(960 + 256)]
+    assert run(points, (NO, 64)) == [Judge(960 + 192)]
     assert points.verdict(0.1, points.now_ms) == []
-    assert run(points, (NO, 960)) == [Judge(960 + 1216)]
+    assert run(points, (NO, 1024)) == [Judge(960 + 1216)]
     assert run(points, (YES, 32)) == [Resumed(960 + 1216)]
 
 
@@ -162,7 +162,8 @@ def test_a_judge_who_changes_his_mind_is_believed_half() -> None:
 
 def test_a_first_verdict_that_is_only_rather_sure_waits_for_the_second() -> None:
     assert wait("told", 0.9)[0] <= 250
-    assert 250 < wait("told", 0.75, 0.9)[0] < 400
+    assert wait("told", 0.75)[0] > 250
+    assert wait("told", 0.75, 0.9)[0] <= 250
 
 
 def test_who_went_on_after_a_long_pause_is_expected_to_do_so_again() -> None:
