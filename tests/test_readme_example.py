@@ -108,9 +108,8 @@ def test_without_a_provider_the_example_shows_the_words_of_the_server(tmp_path: 
     with socket.create_server(("127.0.0.1", 0)) as gone:
         nobody = f"http://127.0.0.1:{gone.getsockname()[1]}/v1"
     command = f"{BIN}/vivavoce serve"
-    with terminal(
-        command, tmp_path / "2", VIVAVOCE_PROVIDER_URL=nobody, **here(tmp_path)
-    ) as second:
+    alone = {"VIVAVOCE_PROVIDER_URL": nobody, "VIVAVOCE_FALLBACKS": "none"}
+    with terminal(command, tmp_path / "2", **alone, **here(tmp_path)) as second:
         url = second.wait_for(r"(http://127\.0\.0\.1:\d+)")
         until(lambda: healthy(url))
         client = example("client").replace("http://127.0.0.1:8080", url) + "kill %1"

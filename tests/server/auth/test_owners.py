@@ -52,7 +52,7 @@ NAMED = {
     *("voiceSessionEvents", "renewStreamToken", "deleteConversation", "listMessages"),
     *("sendMessage", "getGoal", "updateGoal", "deleteGoal", "updateMilestone"),
     *("createPlannedTask", "getPlannedTask", "updatePlannedTask", "deletePlannedTask"),
-    *("listIntents", "revokeGrant", "seenReminder"),
+    *("listIntents", "revokeGrant", "seenReminder", "changeProvider"),
 }
 """They name something of a user's: of another's, it is not there."""
 LAST = {"deleteData"}
