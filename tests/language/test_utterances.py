@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from vivavoce.language.en import titles, utterances
 from vivavoce.language.en.utterances import asks, clauses, repaired, requests, settles, wants
 
 
@@ -137,3 +138,32 @@ def test_telling_something_is_not_wanting_something() -> None:
 )
 def test_what_was_done_is_told_from_what_is_called_off(said: str, became: str) -> None:
     assert settles(said) == became
+
+
+@pytest.mark.parametrize(
+    ("broken_off", "said", "taken_up"),
+    [
+        ("remind me to", "Sorry, the phone. To pick Oscar up, I was saying.", "To pick Oscar up"),
+        ("ring the", "Hang on. The plumber.", "The plumber"),
+        ("remind me to call mum", "To be honest, never mind.", ""),
+        ("remind me to", "Forget it.", ""),
+    ],
+)
+def test_who_broke_off_takes_it_up_with_the_same_word(
+    broken_off: str, said: str, taken_up: str
+) -> None:
+    assert utterances.resumed(broken_off, said) == taken_up
+
+
+@pytest.mark.parametrize(
+    ("said", "words", "title"),
+    [
+        ("I still have that laptop to hand back", "hand back", "hand that laptop back"),
+        ("I've a meeting to go to on Friday", "go to", "go to a meeting"),
+        ("there's a parcel to post", "post", "post a parcel"),
+        ("I have an hour to call mum", "call mum", "call mum"),
+        ("I have until Friday to pay", "pay", "pay"),
+    ],
+)
+def test_what_is_to_be_done_with_it_is_done_to_it(said: str, words: str, title: str) -> None:
+    assert titles.of_what(titles.stripped(words), words, said) == title

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.brain.dialogue.talking import (
+    DROP,
     MANY,
     PLANS,
     UNCLEAR,
@@ -262,3 +263,30 @@ def test_what_has_been_is_no_wish() -> None:
         of(second, remind(what="Last year I forgot")),
     )
     assert list(talk.there) == ["Fetch the roses"]
+
+
+def test_what_something_is_counted_from_is_not_ticked_off_in_the_same_breath() -> None:
+    talk = Talk(DENTIST, GYM)
+    first, second = "the dentist, you have it there", "twenty minutes before it, find my card"
+    talk.says(
+        f"{first}. {second}",
+        of(first, begin("done", task="the dentist")),
+        of(second, remind(what="find my card", when="twenty minutes before it")),
+    )
+    assert talk.did == ["add_task"]
+    assert "Dentist" in talk.there
+
+
+def test_who_broke_off_and_goes_on_with_the_same_word_is_not_letting_it_go() -> None:
+    talk = Talk()
+    talk.says("Tomorrow, quarter past five in the evening, remind me to", remind(
+        when="Tomorrow, quarter past five in the evening"))  # fmt: skip
+    talk.says("Sorry, dropped the phone. To pick Oscar up from football, I was saying.", DROP)
+    assert list(talk.there) == ["Pick Oscar up from football"]
+
+
+def test_a_clock_that_is_named_afterwards_is_the_one_meant() -> None:
+    talk = Talk()
+    said = "A call tomorrow at half ten in the morning, but that's Tokyo time. Remind me."
+    talk.says(said, replace(remind(what="A call", when="tomorrow at half ten in the morning"), sure=True))  # fmt: skip
+    assert talk.there == {"A call": "tomorrow at 1:30 AM"}

@@ -709,6 +709,7 @@ def _title(words: str, wish: Wish, heard: Heard) -> str:
     timed = [n for n, s in hint.slots.items() if s.kind in ("time", "repeat") and n in wish.words]
     text = titles.untimed(words, " ".join(str(wish.words[name]) for name in timed))
     text = titles.stripped(text)
+    text = titles.of_what(text, words, heard.said) if text else text
     if not titles.says_something(text):
         pointed = titles.before(words, heard.said) if titles.POINTS.search(words) else ""
         text = titles.stripped(titles.untimed(pointed, None))

@@ -127,7 +127,18 @@ class _Turn(Utterance):
             times_said = {n: v for n, v in wish.values.items() if v}
             self._replace(replace(twin, values={**twin.values, **times_said}))
             return
-        self.begun.append(self._with_day_of(wish))
+        wish = self._with_day_of(wish)
+        anchor = wish.values.get(filling.anchor_slot(self.world.hints[tool]) or "")
+        self._counted_from([one for one in self.begun if anchor in self._things_of(one)])
+        self.begun.append(wish)
+
+    def _counted_from(self, wishes: Sequence[Wish]) -> None:
+        """ "Theo has his lesson, you have it there. Twenty minutes before it …": what something is
+        counted from is still to come, so nobody ticks it off or deletes it in the same breath."""
+        for wish in wishes:
+            kinds = {slot.kind for slot in self.world.hints[wish.tool].slots.values()}
+            if self._things_of(wish) and "time" not in kinds:
+                self.begun = [one for one in self.begun if one.number != wish.number]
 
     def _names_thing(self, tool: str, command: Begin) -> bool:
         given = filling.params(self.world.hints[tool], command.slots, self.world)
@@ -233,6 +244,8 @@ class _Turn(Utterance):
         for name, slot in hint.slots.items():
             words = str(wish.values.get(name) or "")
             if slot.kind == "time" and words and (exact := self._counted(words, wish, hint)):
+                if times.beside(words):
+                    self._counted_from(self.begun[-1:])
                 return replace(wish, values={**wish.values, name: exact}, left=())
             if slot.kind != "time" or not self.begun:
                 continue

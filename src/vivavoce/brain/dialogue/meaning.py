@@ -97,6 +97,8 @@ class Utterance:
             commands = [c for c in commands if not self._taken_back(c)] or [Plain("drop")]
         if answers.wants_no_more(self.said):  # whatever the model hears in it
             return [Plain("no")]
+        if (resumed := self._resumed()) is not None:
+            return [resumed]
         if any(isinstance(c, Begin | Fill) and c.sure for c in commands):
             return self._as_marked(commands)
         if (sounds := self._by_sound(commands)) is not None:
@@ -134,6 +136,15 @@ class Utterance:
         if wanted:
             return [c for c in acts if c != Plain("drop")] if self._asked_wish() is None else acts
         return acts or known
+
+    def _resumed(self) -> Fill | None:
+        """Who broke off before what it is about, was asked for it, and goes on there."""
+        wish = self._asked_wish()
+        slot = self._slot(wish.tool, self.asked.slot) if wish and self.asked else None
+        if wish is None or self.asked is None or slot is None or slot.kind != "words":
+            return None
+        words = utterances.resumed(wish.said, self.said)
+        return Fill({slot.name or self.asked.slot: words}, sure=True) if words else None
 
     def _taken_back(self, command: Command) -> bool:
         """ "Set it to debug. Actually, scrap that": all that was said of it comes before words that

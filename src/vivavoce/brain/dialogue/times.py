@@ -134,11 +134,14 @@ def the_next(words: str) -> str:
 
 
 def elsewhere(words: str, said: str) -> str:
-    """With the place whose clock is meant: "at three, that's their time", of a call with Munich."""
+    """With the place whose clock is meant: "at three, that's their time", of a call with Munich;
+    "at ten, but that's Tokyo time"."""
     bare = _THEIR_TIME.sub("", words).strip(" ,")
-    if not _THEIR_TIME.search(said) or _NAMED_ZONE.search(bare):
+    if _NAMED_ZONE.search(bare):
         return words
-    names = [name for name in PLACES if re.search(rf"(?i)\b{name}\b", said)]
+    names = [name for name in PLACES if re.search(rf"(?i)\b{name}(?:'s)? time\b", said)]
+    if not names and _THEIR_TIME.search(said):
+        names = [name for name in PLACES if re.search(rf"(?i)\b{name}\b", said)]
     zones = {PLACES[name] for name in names}
     return f"{bare} {names[0].title()} time" if len(zones) == 1 else words
 

@@ -104,6 +104,32 @@ def listed(said: str) -> list[tuple[str, str]]:
     return [(found[n + (n >= empty[0])], span.words) for n, span in enumerate(spans)]
 
 
+_TO_BE_DONE = re.compile(
+    r"(?i)\b(?:have|has|had|got|there(?:'s| is| are)|i've|we've) (?:still |also |just |yet )?"
+    r"(?P<what>(?:an?|the|that|this|those|these|some|my|our|his|her|their|another|two|three) "
+    r"(?:(?!\b(?:to|for|that|which|who|until|till)\b)[^,.;!?]){2,40}?) to\s+$"
+)
+_WITHOUT_OBJECT = frozenset(
+    lexicon.listed("up back out off in over away down to at on by for with before after round from")
+)
+_STRANDED = frozenset(lexicon.listed("to at for with about on through after over into"))
+
+
+def of_what(deed: str, words: str, said: str) -> str:
+    """With what it is done to, where that was said before it: "I've that laptop to hand back to
+    the uni" is to hand that laptop back, "a meeting to go to" is to go to a meeting."""
+    at = said.casefold().find(words.casefold().strip())
+    found = _TO_BE_DONE.search(said[: max(at, 0)])
+    whole = words.strip(" ,.;:!?").split()
+    if found is None or not " ".join(whole).casefold().startswith(deed.casefold()):
+        return deed
+    verb, *rest = whole
+    if rest and rest[0].casefold() not in _WITHOUT_OBJECT:
+        return deed
+    last = rest[-1:] and rest[-1].casefold() in _STRANDED
+    return " ".join((verb, *rest, found["what"]) if last else (verb, found["what"], *rest))
+
+
 def points(title: str) -> bool:
     """Whether it names what it is about only by "it": "start on it"."""
     return _POINTED.search(title) is not None

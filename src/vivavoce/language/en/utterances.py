@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from vivavoce.language.en.ending import VERBS
+from vivavoce.language.en.ending import VERBS, ending
 from vivavoce.language.en.mentions import times_in
 
 _BEFORE = (
@@ -130,6 +130,24 @@ _GONE = re.compile(
 def adds_to_that(text: str) -> bool:
     """ "Also", "as well", "too": what was done before stands, unless it is that which goes back."""
     return _ALSO.search(text) is not None and _GOES_BACK.search(text) is None
+
+
+_SAYING = re.compile(
+    r"(?i)[\s,–—-]*\b(?:as |like )?i (?:was|were) (?:going to say|about to say|saying)\W*$"
+)
+
+
+def resumed(broken_off: str, said: str) -> str:
+    """Where somebody broke off ("remind me to") and takes it up again with the same word ("Sorry,
+    dropped the phone. To pick Oscar up, I was saying."): the sentence that does so."""
+    last = broken_off.rstrip(" .…,-–—").rsplit(maxsplit=1)[-1:]
+    if not last or ending(broken_off.rstrip(" .…")) != "unfinished":
+        return ""
+    for sentence in _SENTENCE.split(said):
+        words = _SAYING.sub("", sentence).strip(" .,;!?…")
+        if len(words.split()) > 1 and words.split()[0].casefold() == last[0].casefold():
+            return words
+    return ""
 
 
 def also_the_one(text: str) -> str | None:
