@@ -288,5 +288,6 @@ def test_who_broke_off_and_goes_on_with_the_same_word_is_not_letting_it_go() -> 
 def test_a_clock_that_is_named_afterwards_is_the_one_meant() -> None:
     talk = Talk()
     said = "A call tomorrow at half ten in the morning, but that's Tokyo time. Remind me."
-    talk.says(said, replace(remind(what="A call", when="tomorrow at half ten in the morning"), sure=True))  # fmt: skip
+    command = remind(what="A call", when="tomorrow at half ten in the morning")
+    talk.says(said, replace(command, sure=True))
     assert talk.there == {"A call": "tomorrow at 1:30 AM"}
