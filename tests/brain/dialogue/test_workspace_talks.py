@@ -186,6 +186,14 @@ def test_people_in_a_table_are_its_rows(talk: Talk) -> None:
     assert told.startswith("3 in guests.csv")
 
 
+def test_which_rows_of_a_table_are_meant_is_not_made_up(talk: Talk) -> None:
+    what = "guests came later than seven"
+    told = talk.says(
+        "how many came later than seven", begin("count", what=what, where="guests.csv")
+    )
+    assert told.startswith("There are 3 rows in guests.csv; which of them you mean I can't tell")
+
+
 def test_one_more_goes_where_the_last_one_went(talk: Talk, folder: Folder) -> None:
     talk.says("put rope on the todo", begin("note", what="rope", file="the todo"))
     talk.says("and matches", begin("calculate", sum="and matches"))

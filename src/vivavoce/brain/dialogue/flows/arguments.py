@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from vivavoce.brain.dialogue.flows.results import asked_about
+from vivavoce.brain.dialogue.flows.results import ROWS, asked_about
 from vivavoce.language.en import naming
 from vivavoce.language.en.dictation import dictated
 from vivavoce.language.en.quantities import conversion, over_column
@@ -108,7 +108,7 @@ def _counted(text: str, known: Known) -> tuple[str, ...]:
     whole = naming.patterns(text)
     if str(known.get("where_path") or "").endswith(_TABLES):
         names = tuple(rf"\b{re.escape(one)}\b" for one in naming.proper(f"- {text}"))
-        return (*whole, *names, _ROWS)
+        return (*whole, *names, ROWS)
     place = str(known.get("where_path") or "")
     words = [naming.stem(one) for one in naming.telling(text)]
     own = set(map(naming.stem, naming.pieces(place)))
@@ -138,7 +138,7 @@ def _items(text: str, path: str) -> tuple[str, ...]:
     return (_BULLET,) if not naming.telling(text) or _ITEM.fullmatch(naming.bare(text)) else ()
 
 
-_TABLES, _ROWS = (".csv", ".tsv"), r"\S"
+_TABLES = (".csv", ".tsv")
 """Of a table whatever it is about is counted by its rows."""
 _LEVELS = frozenset(map(naming.stem, ("warning", "error", "info", "debug", "critical", "fatal")))
 """What lines of a log are marked with, in one form or another: WARN, WARNING."""

@@ -19,6 +19,8 @@ Known = Mapping[str, Any]
 """What a flow knows: slots as they were said, `said`, and what earlier stages found."""
 
 CUT = re.compile(r"\n?\.\.\.\[truncated, (\d+) characters, (\d+) lines in all.*", re.DOTALL)
+ROWS = r"\S"
+"""What every row of a table has."""
 FEW, LINE, SHORT = 3, 160, 420
 """How many of a list are named, and how long a line, and all of it, may be."""
 

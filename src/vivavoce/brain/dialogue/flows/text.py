@@ -11,6 +11,7 @@ from typing import Any
 from vivavoce.brain.dialogue.flows.results import (
     CUT,
     FEW,
+    ROWS,
     Known,
     Match,
     Matches,
@@ -163,6 +164,9 @@ def count(output: str, known: Known) -> Mapping[str, Any] | None:
     paths = Counter(m.path for m in there)
     place = known.get("where_path")
     at = f" in {spoken_path(str(place))}" if place else ""
+    if number and known.get("pattern") == ROWS and _narrower(what, str(place)):
+        rows = f"There {'is' if number == 1 else 'are'} {counted(number, 'row')}{at}"
+        return {"told": f"{rows}; which of them you mean I can't tell.", "count": number}
     if not number:
         return {"told": f"None{at}: I find no {bare(what) or 'such thing'}.", "count": 0}
     least = "at least " if found.least else ""
@@ -182,6 +186,13 @@ def count(output: str, known: Known) -> Mapping[str, Any] | None:
     elif len(paths) == 1 and not at and found.whole:
         told += f", {'' if number == 1 else 'all '}in {spoken_path(next(iter(paths)))}"
     return {"told": f"{told}.", "count": number}
+
+
+def _narrower(what: str, place: str) -> bool:
+    """Whether not all rows of a table are meant: "the ones that ran over half an hour"."""
+    own = {stem(one) for one in (*pieces(place), "row", "entry", "line", "record")}
+    said = {stem(one) for one in telling(what)}
+    return len(said) > 1 and not said <= own
 
 
 def _marked(there: list[Match], what: str) -> list[Match]:
