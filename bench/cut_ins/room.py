@@ -19,15 +19,15 @@ import numpy as np
 
 from bench.cut_ins.clips import Dialogue
 from vivavoce.engine.ears.detecting import SileroVad, SmartTurn
-from vivavoce.engine.ports import EAR_RATE, FRAME, Ears, Samples
+from vivavoce.engine.ports import EAR_RATE, FRAME, Ears, Samples, Transcript
 from vivavoce.engine.shell.hearing import ending as with_silence
 from vivavoce.engine.turn import facts, orders
 from vivavoce.engine.turn.asking import awaited
 from vivavoce.engine.turn.configuration import initial, updated
-from vivavoce.engine.turn.endpoint import FRAME_MS, Endpointer, Judge
+from vivavoce.engine.turn.endpoint import FRAME_MS, Endpointer, Heard, Judge
 from vivavoce.engine.turn.machine import Machine
 from vivavoce.engine.turn.state import Policy
-from vivavoce.language.en.ending import Ending, ending
+from vivavoce.language.en.ending import ending
 from vivavoce.wire import brain
 from vivavoce.wire.realtime.session import SemanticVad, ServerVad
 
@@ -50,7 +50,7 @@ class Room:
     def __init__(self, detector: SileroVad, judge: SmartTurn, ears: Ears) -> None:
         self._detector, self._judge, self._ears = detector, judge, ears
         self._finished: dict[tuple[int, int, int], float] = {}
-        self._texts: dict[tuple[int, int, int], str] = {}
+        self._texts: dict[tuple[int, int, int], Transcript] = {}
 
     def probabilities(self, sound: Samples) -> list[float]:
         self._detector.reset()
@@ -73,11 +73,11 @@ class Room:
             self._finished[key] = asyncio.run(self._judge.finished(heard))
         return self._finished[key]
 
-    def words(self, dialogue: Dialogue, from_ms: int, until_ms: int) -> str:
+    def words(self, dialogue: Dialogue, from_ms: int, until_ms: int) -> Transcript:
         key = (dialogue.number, from_ms, until_ms)
         if key not in self._texts:
             heard = with_silence(dialogue.sound[from_ms * _PER_MS : until_ms * _PER_MS])
-            self._texts[key] = asyncio.run(self._ears.transcribe(heard)).text
+            self._texts[key] = asyncio.run(self._ears.transcribe(heard))
         return self._texts[key]
 
 
@@ -93,7 +93,7 @@ class Finder(Protocol):
 
     def verdict(self, probability: float, asked_ms: int) -> list[facts.Milestone]: ...
 
-    def heard(self, ending: Ending, pause_ms: int) -> list[facts.Milestone]: ...
+    def heard(self, heard: Heard, pause_ms: int) -> list[facts.Milestone]: ...
 
 
 class OncePerPause:
@@ -135,7 +135,7 @@ class OncePerPause:
             return []
         return self._stop() if probability >= self.SURE else []
 
-    def heard(self, ending: Ending, pause_ms: int) -> list[facts.Milestone]:
+    def heard(self, heard: Heard, pause_ms: int) -> list[facts.Milestone]:
         return []
 
     def _stop(self) -> list[facts.Milestone]:
@@ -226,7 +226,7 @@ class Talk:
             case orders.Guess(item_id, start_ms, end_ms, pause_ms):
                 self._hear(item_id, start_ms, end_ms, pause_ms)
             case orders.Transcribe(item_id, start_ms, end_ms):
-                text = self._texts.get(item_id) or self._words(start_ms, end_ms)
+                text = self._texts.get(item_id) or self._words(start_ms, end_ms).text
                 seconds = (end_ms - start_ms) / 1000
                 self._at(
                     self._now, item_id, lambda: self._post(facts.HeardAll(item_id, text, seconds))
@@ -252,7 +252,7 @@ class Talk:
             case _:
                 pass
 
-    def _words(self, start_ms: int, end_ms: int) -> str:
+    def _words(self, start_ms: int, end_ms: int) -> Transcript:
         # Sound is heard as it was at that time; nobody has heard further.
         return self._room.words(self._dialogue, start_ms, end_ms)
 
@@ -260,9 +260,11 @@ class Talk:
         took = EARS_MS + EARS_MS_A_SECOND * (end_ms - start_ms) // 1000
 
         def tell() -> None:
-            text = self._texts[item_id] = self._words(start_ms, min(end_ms, self._now))
-            looks = ending(text, awaited(self._machine.state))
-            self._tell(self._finder.heard(looks, pause_ms))
+            words = self._words(start_ms, min(end_ms, self._now))
+            self._texts[item_id] = words.text
+            looks = ending(words.text, awaited(self._machine.state))
+            heard = Heard(looks, words.closed)
+            self._tell(self._finder.heard(heard, pause_ms))
 
         self._texts.pop(item_id, None)
         self._due = [one for one in self._due if one[2] != "words"]

@@ -139,7 +139,8 @@ class Echo(Listener):
 
     def begin(self, speech: Samples, guess: str, run: ort.RunOptions, way: Way = USUAL) -> Decoding:
         self.begun += 1
-        heard = SimpleNamespace(done=True, log_probability=0.0, chosen=1, keywords=way.keywords)
+        known = {"done": True, "log_probability": 0.0, "chosen": 1, "closed": None}
+        heard = SimpleNamespace(**known, keywords=way.keywords)
         return cast("Decoding", heard)
 
     def text(self, decoding: Decoding) -> str:

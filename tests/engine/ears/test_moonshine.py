@@ -44,6 +44,19 @@ async def test_clear_speech_is_surer_than_the_same_in_noise(
     assert 0.0 < noisy.confidence < clear.confidence < 1.0
 
 
+async def test_a_full_stop_is_likelier_behind_the_last_word_than_in_the_middle(
+    ears: MoonshineEars, beckett: Samples
+) -> None:
+    whole = await ears.transcribe(beckett)
+    broken_off = await ears.transcribe(beckett[: len(beckett) // 2])
+    assert whole.closed is not None
+    assert broken_off.closed is not None
+    assert broken_off.closed < whole.closed
+    assert whole.closed > 0.8
+    hinted = await ears.transcribe(beckett, hint=whole.text)
+    assert hinted.closed == pytest.approx(whole.closed, abs=0.02)
+
+
 async def test_faint_doubt_does_not_swallow_speech(ears: MoonshineEars, beckett: Samples) -> None:
     # By way of the wire's rate and back the model would rather say that this is nothing.
     resampled = soxr.resample(soxr.resample(beckett, EAR_RATE, 24_000), 24_000, EAR_RATE)

@@ -9,6 +9,7 @@ import pytest
 
 from tests.engine.stage import loud, quiet
 from tests.engine.turn.scene import configured
+from vivavoce.engine.ports import Transcript
 from vivavoce.engine.shell.hearing import MAX_SECONDS, Intake
 from vivavoce.engine.turn import facts
 from vivavoce.engine.turn.configuration import Configuration
@@ -79,7 +80,7 @@ def test_a_semantic_pause_asks_the_judge_and_hears_its_verdict() -> None:
     told.intake.feed_wire(loud(500) + quiet(250))
     assert len(told.questions) == 2
     told.intake.verdict(0.9, told.questions[1])
-    told.intake.heard("whole", told.all(facts.SpeechPaused)[0].at_ms)
+    told.intake.heard(Transcript("Is it?", closed=0.95), "whole", told.all(facts.SpeechPaused)[0].at_ms)
     assert len(told.all(facts.SpeechStopped)) == 1
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vivavoce.engine.turn.endpoint import FRAME_MS, PATIENCE, Endpointer, Judge
+from vivavoce.engine.turn.endpoint import FRAME_MS, PATIENCE, Endpointer, Heard, Judge
 from vivavoce.engine.turn.facts import Milestone
 from vivavoce.engine.turn.facts import SpeechDismissed as Never
 from vivavoce.engine.turn.facts import SpeechPaused as Paused
@@ -20,6 +20,7 @@ from vivavoce.language.en.ending import Ending
 from vivavoce.wire.realtime.session import Eagerness, SemanticVad, ServerVad
 
 YES, NO, HALF = 0.9, 0.05, 0.4
+WHOLE = Heard("whole", 0.95)
 
 
 def run(points: Endpointer, *stretches: tuple[float, int]) -> list[Milestone]:
@@ -80,8 +81,8 @@ def test_a_silence_of_no_length_stops_at_the_pause() -> None:
 def test_the_judge_is_asked_at_a_pause_and_ends_the_turn() -> None:
     points = Endpointer(SemanticVad())
     seen = run(points, (YES, 960), (NO, 160))
-    assert seen[2:] == [Paused(960), Judge(1088)]
-    assert points.verdict(0.9, 1088) == [], "a breath is not the end"
+    assert seen[2:] == [Paused(960), Judge(1056)]
+    assert points.verdict(0.9, 1056) == [], "a breath is not the end"
     assert run(points, (NO, 128)) == [Judge(960 + 192)]
     assert run(points, (NO, 320)) == [Stopped(960 + 576)]
     assert not points.speaking
@@ -96,8 +97,8 @@ def test_a_late_verdict_ends_the_turn_at_once() -> None:
 def test_who_goes_on_after_a_breath_is_not_cut_off() -> None:
     points = Endpointer(SemanticVad())
     run(points, (YES, 960), (NO, 224))
-    assert points.verdict(0.9, 1088) == []
-    assert run(points, (YES, 320), (NO, 96)) == [Resumed(1184), Paused(1504)]
+    assert points.verdict(0.9, 1056) == []
+    assert run(points, (YES, 320), (NO, 64)) == [Resumed(1184), Paused(1504)]
     assert points.speaking
 
 
@@ -112,13 +113,16 @@ def test_a_speaker_who_has_not_finished_is_waited_for_and_asked_about_again() ->
 
 
 def wait(
-    ending: Ending | None, *verdicts: float, eagerness: Eagerness = "auto"
+    ending: Ending | None,
+    *verdicts: float,
+    closed: float | None = 0.9,
+    eagerness: Eagerness = "auto",
 ) -> tuple[int, int, int]:
     """The silence that ends the turn, then that before which nothing is heard, and that in which
     it can be taken back."""
     points, answers = Endpointer(SemanticVad(eagerness=eagerness)), list(verdicts)
-    run(points, (YES, 960), (NO, 96))
-    told = points.heard(ending, 960) if ending is not None else []
+    run(points, (YES, 960), (NO, 64))
+    told = points.heard(Heard(ending, closed), 960) if ending is not None else []
     while not any(isinstance(one, Stopped) for one in told):
         told = points.feed(NO)
         if answers and any(isinstance(one, Judge) for one in told):
@@ -137,52 +141,63 @@ def test_a_whole_question_ends_the_turn_at_once_if_it_also_sounds_like_the_end()
 
 def test_what_must_go_on_is_waited_for_however_it_sounds() -> None:
     assert wait("unfinished", 0.99, 0.99, 0.99)[0] >= 1400
-    assert wait("unfinished", 0.01, 0.01, 0.01)[0] > wait("unfinished", 0.99, 0.99, 0.99)[0]
+    in_doubt = wait("unfinished", 0.01, 0.01, 0.01, closed=0.1)[0]
+    assert in_doubt > wait("unfinished", 0.99, 0.99, 0.99)[0]
 
 
 def test_the_more_doubt_the_longer_the_wait() -> None:
-    waits = [wait("told", sure, sure, sure)[0] for sure in (0.95, 0.6, 0.4, 0.2, 0.01)]
+    waits = [wait("told", sure, sure, sure)[0] for sure in (0.95, 0.4, 0.1, 0.05, 0.02)]
     assert waits == sorted(waits)
-    assert waits[0] <= 250
-    assert waits[-1] >= 1100
+    assert waits[0] <= 250 < waits[-1]
+    by_sound = [wait("told", 0.6, 0.6, closed=closed)[0] for closed in (0.98, 0.75, 0.4, 0.1)]
+    assert by_sound == sorted(by_sound)
+    assert by_sound[-1] >= 1100
     by_words = [wait(one, 0.9, 0.9, 0.9)[0] for one in ("whole", "unclear", "unfinished")]
     assert by_words == sorted(by_words)
 
 
+def test_what_the_ears_heard_of_a_full_stop_counts_beside_the_judge() -> None:
+    assert wait("told", 0.2, 0.2, closed=0.98)[0] <= 350, "the judge may be wrong"
+    assert wait("told", 0.98, 0.98, closed=0.2)[0] > 1000
+    assert wait("told", 0.95, closed=None)[0] <= 250, "not all ears can tell"
+    assert wait("told", 0.1, 0.1, closed=None)[0] > 700
+
+
 def test_where_there_is_a_doubt_nothing_is_heard_for_a_second() -> None:
-    for taken, heard, settled in (wait("told", 0.95), wait("whole", 0.6, 0.6)):
+    for taken, heard, settled in (wait("told", 0.95), wait("whole", 0.6, 0.6, closed=0.8)):
         assert taken < heard
         assert 1000 <= heard <= settled
 
 
 def test_a_judge_who_changes_his_mind_is_believed_half() -> None:
-    sure, torn, never = (wait("told", *said)[0] for said in ((0.9,), (0.05, 0.95), (0.05, 0.05)))
+    said = ((0.9,), (0.05, 0.95), (0.05, 0.05))
+    sure, torn, never = (wait("told", *one, closed=0.87)[0] for one in said)
     assert sure < torn < never
 
 
-def test_a_first_verdict_that_is_only_rather_sure_waits_for_the_second() -> None:
-    assert wait("told", 0.9)[0] <= 250
-    assert wait("told", 0.75)[0] > 250
-    assert wait("told", 0.75, 0.9)[0] <= 250
+def test_a_first_verdict_that_leaves_a_doubt_waits_for_the_second() -> None:
+    assert wait("told", 0.9, closed=0.85)[0] <= 250
+    assert wait("told", 0.5, closed=0.85)[0] > 500
+    assert wait("told", 0.5, 0.98, closed=0.85)[0] <= 350
 
 
 def test_who_went_on_after_a_long_pause_is_expected_to_do_so_again() -> None:
     points = Endpointer(SemanticVad())
-    run(points, (YES, 960), (NO, 800), (YES, 640), (NO, 96))
-    points.heard("whole", points.now_ms - 96)
+    run(points, (YES, 960), (NO, 800), (YES, 640), (NO, 64))
+    points.heard(WHOLE, points.now_ms - 64)
     run(points, (NO, 32))
     (stopped,) = points.verdict(0.95, points.now_ms) + run(points, (NO, 64))
     assert isinstance(stopped, Stopped)
     assert stopped.at_ms + stopped.hold_ms >= 960 + 800 + 640 + 1000
     assert stopped.open_ms >= stopped.hold_ms
     # And one who goes on after the turn was taken has paused as well, until it is settled.
-    run(points, (NO, 320), (YES, 640), (NO, 128))
-    points.heard("whole", points.now_ms - 128)
+    run(points, (NO, 320), (YES, 640), (NO, 96))
+    points.heard(WHOLE, points.now_ms - 96)
     (again,) = points.verdict(0.95, points.now_ms) + run(points, (NO, 64))
     assert isinstance(again, Stopped)
     assert again.hold_ms > 0
-    run(points, (NO, 3200), (YES, 640), (NO, 128))
-    points.heard("whole", points.now_ms - 128)
+    run(points, (NO, 3200), (YES, 640), (NO, 96))
+    points.heard(WHOLE, points.now_ms - 96)
     (new,) = points.verdict(0.95, points.now_ms) + run(points, (NO, 64))
     assert isinstance(new, Stopped)
     assert new.hold_ms == 0, "another turn begins afresh"
@@ -190,14 +205,14 @@ def test_who_went_on_after_a_long_pause_is_expected_to_do_so_again() -> None:
 
 def test_words_that_come_late_end_the_turn_and_those_of_another_pause_do_not() -> None:
     points = Endpointer(SemanticVad())
-    run(points, (YES, 960), (NO, 128))
+    run(points, (YES, 960), (NO, 96))
     points.verdict(0.95, points.now_ms)
     run(points, (NO, 320))
-    assert points.heard("whole", 700) == []
-    assert points.heard("whole", 960) == [Stopped(960 + 448, 0, 306)]
+    assert points.heard(WHOLE, 700) == []
+    assert points.heard(WHOLE, 960) == [Stopped(960 + 416, 0, 338)]
     fixed = Endpointer(ServerVad(silence_duration_ms=2000))
     run(fixed, (YES, 960), (NO, 960))
-    assert fixed.heard("whole", 960) == [], "a fixed silence is fixed"
+    assert fixed.heard(WHOLE, 960) == [], "a fixed silence is fixed"
 
 
 def test_an_answer_that_comes_after_the_speaker_went_on_counts_for_nothing() -> None:
@@ -220,11 +235,15 @@ def test_waiting_has_an_end_even_without_an_answer(eagerness: Eagerness) -> None
 
 
 def test_the_eager_need_less_certainty_than_the_patient() -> None:
-    def soon(eagerness: Eagerness, probability: float) -> bool:
-        return wait("whole", probability, probability, eagerness=eagerness)[0] < 450
+    def soon(eagerness: Eagerness, closed: float) -> bool:
+        return wait("whole", 0.6, 0.6, closed=closed, eagerness=eagerness)[0] < 450
 
-    assert [soon(e, 0.5) for e in ("low", "medium", "high")] == [False, False, True]
-    assert [soon(e, 0.75) for e in ("low", "auto", "high")] == [False, True, True]
+    every: tuple[Eagerness, ...] = ("low", "medium", "auto", "high")
+    seen = [[soon(one, closed) for one in every] for closed in (0.5, 0.8, 0.86, 0.9, 0.97)]
+    assert all(row == sorted(row) for row in seen)
+    assert seen[0] == [False] * 4
+    assert seen[-1] == [True] * 4
+    assert any(row[0] < row[-1] for row in seen)
     paces = [wait("unfinished", 0.9, 0.9, 0.9, eagerness=e)[0] for e in ("high", "auto", "low")]
     assert paces == sorted(paces), "and they take their time"
 

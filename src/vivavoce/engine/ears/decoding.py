@@ -26,13 +26,14 @@ class Decoder(Value):
 
     `least` is how many tokens a run must have: on a graph made `rowwise` one
     alone goes through other arithmetic than two or more, and only those score
-    the same in any company.
+    the same in any company. `closes` are the tokens that end a sentence.
     """
 
     session: ort.InferenceSession
     end: int
     weigh: Weigh = lambda scores, _: scores
     least: int = 1
+    closes: tuple[int, ...] = ()
 
 
 class Decoding:
@@ -72,6 +73,8 @@ class Decoding:
         """Tokens that the probability is of: the end is one too."""
         self.opening: Floats = np.zeros(0, dtype=np.float32)
         """The scores after the prompt's first token."""
+        self.closed: float | None = None
+        """How likely one of the marks that end a sentence is behind the last word."""
         self.done = False
         if guess:
             self._verify(list(guess[: limit - 1]))
@@ -105,6 +108,7 @@ class Decoding:
         # A keyword is as sure as what would have been written in its place.
         self.log_probability -= float(np.log(np.exp(weighed - weighed[token]).sum()))
         self.chosen += 1
+        self._note_end(weighed, token)
         if found is not None and found.tokens:
             self.tokens.extend(found.tokens)
         elif token != self._decoder.end:
@@ -112,6 +116,13 @@ class Decoding:
         else:
             self.done = True
         self.done = self.done or len(self.tokens) >= self._limit
+
+    def _note_end(self, weighed: Floats, token: int) -> None:
+        closes = self._decoder.closes
+        marked = bool(self.tokens) and self.tokens[-1] in closes
+        if closes and (token in closes or (token == self._decoder.end and not marked)):
+            likely = np.exp(weighed - weighed.max())
+            self.closed = float(likely[list(closes)].sum() / likely.sum())
 
     # --- Keywords -------------------------------------------------------------------------
 

@@ -58,6 +58,7 @@ class Heard(Value):
     text: str = ""
     log_probability: float = 0.0
     tokens: int = 0
+    closed: float | None = None
 
 
 class Listener(ABC):
@@ -111,7 +112,9 @@ class Listener(ABC):
         while not decoding.done:
             await self._worker.run(partial(decoding.step, _AT_ONCE), rank=rank, stop=stop)
         text = self.text(decoding)
-        return Heard(text, decoding.log_probability, decoding.chosen) if text else Heard()
+        if not text:
+            return Heard()
+        return Heard(text, decoding.log_probability, decoding.chosen, decoding.closed)
 
     def _knows(self, language: str) -> bool:
         return language == "en"
@@ -136,6 +139,8 @@ class ModelEars(Listener):
         self._session = open_model(folder / "decoder.onnx", threads=threads, edit=edit)
         self._tokenizer = vocabulary(folder)
         self._trees = Trees(self._tokenizer)
+        marks = (self._tokenizer.token_to_id(mark) for mark in ".?!")
+        self._closes = tuple(mark for mark in marks if mark is not None)
 
     def text(self, decoding: Decoding) -> str:
         return str(self._tokenizer.decode(decoding.tokens)).strip()
@@ -156,4 +161,6 @@ def _joined(found: Iterable[Heard]) -> Transcript:
     spoken = [heard for heard in found if heard.text]
     tokens = sum(heard.tokens for heard in spoken)
     mean = sum(heard.log_probability for heard in spoken) / max(1, tokens)
-    return Transcript(" ".join(heard.text for heard in spoken), math.exp(min(0.0, mean)))
+    text = " ".join(heard.text for heard in spoken)
+    closed = spoken[-1].closed if spoken else None
+    return Transcript(text, math.exp(min(0.0, mean)), closed)

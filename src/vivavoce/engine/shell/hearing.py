@@ -137,10 +137,11 @@ class Intake:
         if self._endpointer is not None:
             self._tell(self._endpointer.verdict(probability, asked_ms))
 
-    def heard(self, ending: Ending, pause_ms: int) -> None:
+    def heard(self, heard: Transcript, ending: Ending, pause_ms: int) -> None:
         """What the words before the pause of `pause_ms` look like."""
         if self._endpointer is not None:
-            self._tell(self._endpointer.heard(ending, pause_ms))
+            looks = endpoint.Heard(ending, heard.closed)
+            self._tell(self._endpointer.heard(looks, pause_ms))
 
     def _tell(self, milestones: list[facts.Milestone]) -> None:
         for milestone in milestones:

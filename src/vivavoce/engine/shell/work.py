@@ -352,7 +352,7 @@ class Work:
 
         def judged(heard: Transcript) -> None:
             looks = looking(heard.text, asking.awaited(self._machine.state))
-            self._intake.heard(looks, order.pause_ms)
+            self._intake.heard(heard, looks, order.pause_ms)
 
         work = guess.run(partial(self._heard, ending(sound), hint), judged)
         if (task := self._spawn(work, f"guess {order.item_id}")) is not None:

@@ -165,7 +165,9 @@ class Jobs:
         match order:
             case "transcribe":
                 heard = await self.parts.ears.transcribe(_samples(frame.sound), **given)
-                return Frame({"text": heard.text, "confidence": heard.confidence})
+                return Frame(
+                    {"text": heard.text, "confidence": heard.confidence, "closed": heard.closed}
+                )
             case "judge" if self.parts.judge is not None:
                 return Frame({"value": await self.parts.judge.finished(_samples(frame.sound))})
             case "speak":

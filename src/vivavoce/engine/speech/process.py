@@ -195,7 +195,8 @@ class FarEars:
         words, urgent = {"do": "transcribe", **manner}, manner.get("urgent", True)
         presses = "ears" if urgent else None
         answer = await self._ask(EarsError, words, _raw(speech), presses=presses, awaited=urgent)
-        return Transcript(answer.words["text"], answer.words["confidence"])
+        told = answer.words
+        return Transcript(told["text"], told["confidence"], told["closed"])
 
     async def finished(self, speech: Samples) -> float:
         answer = await self._ask(EarsError, {"do": "judge"}, _raw(speech[-_JUDGED:]))
