@@ -128,13 +128,23 @@ def test_a_value_is_written_as_it_is_meant(said: str, written: str) -> None:
         ("seventeen minus four", 13),
         ("half of ninety", 45),
         ("what is twenty percent off eighty", 64),
+        ("each crate is two hundred grams and there are thirty, what's the lot", 6000),
+        ("six of us at the zoo, eighteen fifty a head, what's that come to", 111),
+        ("nine shelves with forty in each, so how many", 360),
     ],
 )
 def test_a_spoken_sum_is_an_expression(said: str, value: float) -> None:
     assert eval(naming.expression(said)) == value
 
 
-@pytest.mark.parametrize("said", ["fifteen percent of eighty-four fifty", "what a lovely day"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "fifteen percent of eighty-four fifty",
+        "what a lovely day",
+        "I have twenty and give four to each child, how many children",
+    ],
+)
 def test_a_sum_that_would_leave_a_number_over_is_none(said: str) -> None:
     assert naming.expression(said) == ""
 

@@ -194,6 +194,24 @@ def test_which_rows_of_a_table_are_meant_is_not_made_up(talk: Talk) -> None:
     assert told.startswith("There are 3 rows in guests.csv; which of them you mean I can't tell")
 
 
+def test_that_is_the_setting_that_was_just_told_though_it_was_called_otherwise(
+    talk: Talk, folder: Folder
+) -> None:
+    (folder.root / "pump.yaml").write_text("pump_minutes: 12\nlamp_hours: 8\n")
+    told = talk.says("how long is the water pumped", begin("value", what="pumping the water"))
+    assert "is 12" in told
+    talk.says("make that twenty", begin("change", what="that", to="twenty"))
+    assert "pump_minutes: 20\n" in folder.text("pump.yaml")
+
+
+def test_the_code_of_something_is_the_file_called_so(talk: Talk, folder: Folder) -> None:
+    talk.says(
+        "set limit to four in the app code",
+        begin("change", what="limit", to="four", file="the app code"),
+    )
+    assert "let limit = 4;" in folder.text("web/app.js")
+
+
 def test_one_more_goes_where_the_last_one_went(talk: Talk, folder: Folder) -> None:
     talk.says("put rope on the todo", begin("note", what="rope", file="the todo"))
     talk.says("and matches", begin("calculate", sum="and matches"))

@@ -80,7 +80,9 @@ def test_a_semantic_pause_asks_the_judge_and_hears_its_verdict() -> None:
     told.intake.feed_wire(loud(500) + quiet(250))
     assert len(told.questions) == 2
     told.intake.verdict(0.9, told.questions[1])
-    told.intake.heard(Transcript("Is it?", closed=0.95), "whole", told.all(facts.SpeechPaused)[0].at_ms)
+    told.intake.heard(
+        Transcript("Is it?", closed=0.95), "whole", told.all(facts.SpeechPaused)[0].at_ms
+    )
     assert len(told.all(facts.SpeechStopped)) == 1
 
 

@@ -736,6 +736,26 @@ _MONEY = re.compile(
 )
 
 
+_FOR_ONE = (
+    r"(?:each|apiece|every one|an? (?:head|piece|pop|go|time|person|day|night|week|month|hour|box|"
+    r"pack|bag|ticket|seat|unit|copy|bottle|plate|shot)|per [a-z]+)\b"
+)
+_DEALT_OUT = re.compile(
+    r"\b(?:give|giving|hand|deal|share|split|divide|spread|can i (?:buy|get|afford)|afford|left|"
+    r"more|fewer|less|between|among)\b"
+)
+
+
+def _so_many(said: str) -> str:
+    """ "Each is 384 megs and we keep 12", "fourteen of us, 37.50 a head": so much, so many times.
+    What is dealt out is another sum."""
+    numbers = re.findall(r"\d[\d.]*", said)
+    rated = re.search(rf"\b{_FOR_ONE}|\bin (?:each|every)\b", said)
+    if len(numbers) != _TWO or rated is None or _DEALT_OUT.search(said):
+        return ""
+    return f"{numbers[0]} * {numbers[1]}"
+
+
 def expression(text: str) -> str:
     """The sum that is said; empty where it is none, or where a number would be left over."""
     if units := conversion(text):
@@ -764,6 +784,7 @@ def expression(text: str) -> str:
         said = re.sub(r"(\d[\d.]*) percent (?:of|off) (?:\w+ )??(\d[\d.]*)", _percent, said)
         said = re.sub(r"(\d[\d.]*) (?:plus|and|with) (\d[\d.]*) percent.*", _more, said)
         said = re.sub(r"(\d[\d.]*) (?:minus|less) (\d[\d.]*) percent.*", _less, said)
+    said = re.sub(rf"\b(\d{{1,3}}) (\d\d)(?= {_FOR_ONE})", r"\1.\2", said)
     if steps := _stepwise(said):
         return steps
     said = _EACH.sub(r"\1 times ", said)
@@ -778,7 +799,9 @@ def expression(text: str) -> str:
     sums = [one[0].strip() for one in _SUM.finditer(said)]
     only = max(sums, key=len, default="")
     only += _for_longer(text) if only else ""
-    return only if re.search(r"\d\s*[-+*/^%]|sqrt", only) and len(sums) == 1 else ""
+    if re.search(r"\d\s*[-+*/^%]|sqrt", only) and len(sums) == 1:
+        return only
+    return _so_many(said)
 
 
 _STEP = re.compile(
@@ -1105,8 +1128,8 @@ def _spoken(said: str) -> list[str]:
 _VAGUE = _set("list table sheet spreadsheet data sheet records info stuff notes note")
 """Said of what is in a file rather than for its name."""
 _FILE_WORDS = _set(
-    "file files folder directory dir script module document doc page thing contents content top "
-    "bottom first last main's one dot"
+    "file files code folder directory dir script module document doc page thing contents content "
+    "top bottom first last main's one dot"
 )
 
 

@@ -389,7 +389,8 @@ def setting(output: str, known: Known) -> Mapping[str, Any] | None:
         else:
             each = [f"{value} in {spoken_path(path, paths)}" for value, path in values[:FEW]]
             told = f"{name} is {joined(each)}."
-        return {"told": told, "path": first.match.path, "value": values[0][0]}
+        # "Make that twenty": what was found is spoken of, by its own name.
+        return {"told": told, "path": first.match.path, "value": values[0][0], "called": name}
     same = {m.path for m in settings_matched(there, str(known.get("last") or ""))}
     if len(same) == 1:  # "and prod?": the same in another section, if there is one of that name
         return {"several": True, "of_section": True, "file_path": same.pop()}
