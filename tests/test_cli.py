@@ -531,16 +531,24 @@ def test_help_needs_nothing_heavy() -> None:
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
-def test_a_start_loads_nothing_that_it_can_do_without() -> None:
+def test_a_start_loads_nothing_that_it_can_do_without(tmp_path: Path) -> None:
     """Each of these takes a tenth of a second or more; they are loaded once the server answers,
     or when they are needed."""
     code = (
-        "import sys, vivavoce.app.listen; "
+        "import asyncio, pathlib, sys, vivavoce.app.listen\n"
+        "from vivavoce.app.server import assemble\n"
+        "from vivavoce.app.settings import load_settings\n"
+        "async def start():\n"
+        "    data, work = map(pathlib.Path, sys.argv[1:])\n"
+        "    here = assemble(load_settings(data_dir=data, workspace=work))\n"
+        "    assert here.engine is not None and here.provider.capabilities\n"
+        "asyncio.run(start())\n"
         "heavy = {'openai', 'mcp', 'mcp_types', 'dbos', 'alembic', 'aiortc', 'av', "
         "'numpy', 'onnxruntime', 'xllamacpp', 'httpx', 'httpx2', 'jwt', 'a2a', 'acp', 'psycopg'}; "
         "sys.exit(', '.join(heavy & sys.modules.keys()) or None)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    start = [sys.executable, "-c", code, str(tmp_path), str(tmp_path / "work")]
+    done = subprocess.run(start, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
 
 

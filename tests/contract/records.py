@@ -100,7 +100,7 @@ def recording(of: str = "vs_1", **changed: Any) -> Recording:
         "user_id": "ann",
         "number": 1,
         "saved_at": START,
-        "data": {"steps": []},
+        "data": b'{"began":{}}\n{"at":1}',
     }
     return Recording(**given | changed)
 

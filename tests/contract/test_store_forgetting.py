@@ -64,7 +64,7 @@ async def fill(store: FullStore, who: str, words: str = "words", entries: int = 
             Put(call(f"call_{who}", **of, arguments={"a": words}, output=words)),
             Put(call(f"loose_{who}", **by, output=words)),
             Put(snapshot(f"vs_{who}", **by, data={"a": words})),
-            Put(recording(f"vs_{who}", **by, data={"steps": [words]})),
+            Put(recording(f"vs_{who}", **by, data=f'{{"steps":["{words}"]}}'.encode())),
             Put(task(f"t_{who}", **of, description=words, title=words)),
             Put(approval(f"a_{who}", **of, question=words)),
             Put(goal(f"g {who}", **of, statement=words)),

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from tests.session.scene import START, WHO, Scene, answer, call, message, user_turn
-from vivavoce.language.en.numbers import redact_said
-from vivavoce.redaction import redacted
+from vivavoce.language.en.numbers import redact_encoded
 from vivavoce.session import events as ev
 from vivavoce.session import saying
 from vivavoce.session.effects import Effect
@@ -19,12 +18,11 @@ from vivavoce.session.policy import Policy
 from vivavoce.session.replay import (
     Difference,
     Json,
-    Step,
+    Steps,
     Unplayable,
     beginning,
     first_difference,
     runs,
-    written,
 )
 from vivavoce.wire.realtime import facts as rt
 
@@ -40,20 +38,25 @@ class Recorded(Scene):
         machine = self.machine
         setup = machine.state.setup
         self.began = beginning(WHO, machine.state.policy, setup, START)
-        self.steps: list[Step] = []
+        self.steps = Steps(WHO.session_id)
 
     def send(self, *events: ev.SessionEvent) -> list[Effect]:
         out: list[Effect] = []
         for event in events:
             effects = super().send(event)
-            self.steps.append(Step(self.now, event, effects))
+            self.steps.add(self.now, event, effects)
             out += effects
         return out
 
+    def hear(self, event: ev.SessionEvent, frame: Json) -> None:
+        """An event as it came from the provider."""
+        effects = super().send(event)
+        self.steps.add(self.now, event, effects, json.dumps(frame).encode())
+
     def stored(self) -> tuple[Json, list[Json]]:
-        kept: tuple[Json, list[Json]]
-        kept = json.loads(json.dumps(redacted([self.began, written(self.steps)], redact_said)))
-        return kept[0], kept[1]
+        lines = (redact_encoded(line.decode()) for line in [self.began, *self.steps.take()])
+        began, *steps = map(json.loads, lines)
+        return began["began"], steps
 
 
 def _talk() -> Recorded:
@@ -137,16 +140,47 @@ def test_frames_are_read_again_and_sound_is_left_out() -> None:
     scene.connect()
     raw = {"type": "input_audio_buffer.speech_started", "item_id": "u1", "audio_start_ms": 5}
     event = rt.UserSpeechStarted("u1", 5)
-    effects = scene.machine.receive(event, scene.now)
-    scene.steps.append(Step(scene.now, event, effects, json.dumps(raw).encode()))
+    scene.hear(event, raw)
     sound = {"type": "response.output_audio.delta", "item_id": "a1", "delta": "AAAA"}
-    heard = rt.AudioReceived("a1", 0.1)
-    scene.steps.append(
-        Step(scene.now, heard, scene.machine.receive(heard, scene.now), json.dumps(sound).encode())
-    )
+    scene.hear(rt.AudioReceived("a1", 0.1), sound)
     began, steps = scene.stored()
     assert steps[-2]["frame"] == raw
     assert "AAAA" not in json.dumps(steps[-1])
+    assert first_difference(began, steps) is None
+
+
+def test_what_comes_from_the_call_beside_is_played_as_such() -> None:
+    """Without what is said there, which nobody heeds."""
+    scene = Recorded()
+    scene.connect()
+    scene.send(ev.MoveWanted("backup"), ev.CallPlaced("rtc_2", beside=True, provider="backup"))
+    scene.send(ev.Beside(ev.SidebandUp()))
+    fault = {"type": "error", "error": {"code": "insufficient_quota", "message": ""}}
+    scene.hear(ev.Beside(rt.Fault("insufficient_quota", "")), fault)
+    sound = {"type": "response.output_audio.delta", "item_id": "a1", "delta": "AAAA"}
+    scene.hear(ev.Beside(rt.AudioReceived("a1", 0.1)), sound)
+    words = {"type": "response.output_text.delta", "item_id": "a1", "delta": "4111 1111"}
+    scene.hear(ev.Beside(rt.AssistantDelta("r1", "a1", "4111 1111")), words)
+    scene.send(ev.End())
+    began, steps = scene.stored()
+    assert any(step.get("frame") == fault for step in steps)
+    assert "AAAA" not in str(steps)
+    assert "4111" not in str(steps)
+    assert first_difference(began, steps) is None
+
+
+def test_no_escape_hides_a_secret() -> None:
+    scene = Recorded()
+    scene.connect()
+    secret = "sk-" + "a1" * 12
+    escaped = "".join(f"\\u{ord(sign):04x}" for sign in secret)
+    raw = b'{"type": "error", "error": {"code": "x", "message": "%b \\/"}}' % escaped.encode()
+    event = rt.Fault("x", f"{secret} /")
+    scene.steps.add(scene.now, event, scene.machine.receive(event, scene.now), raw)
+    scene.send(ev.End())
+    began, steps = scene.stored()
+    assert steps[-2]["frame"]["error"]["message"] == "[redacted: key] /"
+    assert secret not in str(steps)
     assert first_difference(began, steps) is None
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from vivavoce.tools.repositories.index import writes_only_files
-from vivavoce.tools.repositories.settings import hash_size
+from vivavoce.tools.repositories.files import hash_size, writes_only_files
 
 FILE, LINK, FOLDER = 0o100644, 0o120000, 0o040000
 Entry = tuple[bytes, int]

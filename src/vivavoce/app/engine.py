@@ -350,9 +350,11 @@ class EmbeddedEngine:
 
     def window(self) -> Budget | None:
         """What the brain reads at once; None until it is loaded."""
+        if self.brain is None:  # asked before anything is served: the engine is not loaded for it
+            return None
         from vivavoce.engine.api.control import reads
 
-        return None if self.brain is None else reads(self.brain, self._settings.context_tokens)
+        return reads(self.brain, self._settings.context_tokens)
 
     def weigh(self, prompt: str, tools: Sequence[Mapping[str, Any]]) -> int | None:
         """How much of that instructions and tools take."""

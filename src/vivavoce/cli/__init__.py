@@ -707,16 +707,13 @@ def _saved(file: Path) -> dict[str, Any]:
 
 
 def _recorded(args: argparse.Namespace) -> dict[str, Any]:
+    from vivavoce.session.replay import runs_of
+
     session: str = args.session
     parts = _with_store(_settings(args), lambda store: store.recording(session))
     if parts is None:
         raise Complaint(f"there is no session '{session}', and no file of that name")
-    found: list[dict[str, Any]] = []
-    for part in parts:
-        if "began" in part.data:
-            found.append({"began": part.data["began"], "steps": []})
-        if found:  # without its beginning nothing can be played: that has gone
-            found[-1]["steps"] += part.data["steps"]
+    found = runs_of(part.data for part in parts)
     if not found:
         raise Complaint(
             f"nothing is recorded of session '{session}': recordings are kept for "

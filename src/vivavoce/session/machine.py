@@ -114,8 +114,9 @@ class Machine:
         hearing.settle_typed(draft)
         news.pause(draft)
         trimming.make_room(draft)
-        moving.note(draft)
-        moving.consider(draft)
+        if self.state.move is not None:
+            moving.note(draft)
+            moving.consider(draft)
         draft.trace()
         return draft.effects
 

@@ -2,12 +2,14 @@
 
 A recording begins with what the machine was made of. Each step has the time, the event (a
 frame of the provider's as it came, without sound; anything else as its fields) and the
-effects; a piece of what is said, only itself. `play` gives the same events to a new machine
-and says where it first wants something else. The times are those of the recording, so it is
-the same every time.
+effects; of what is said in pieces, only the pieces and their times are kept. `play` gives the
+same events to a new machine and says where it first wants something else. The times are those
+of the recording, so it is the same every time.
 
-Secrets are redacted where a recording is stored, and in what the new machine wants before the
-two are compared. What was cut out of a text cannot be compared: it counts as the same.
+A session waits while its steps are written, so that is done in one go: `orjson` encodes, a frame
+stays the bytes it was, and each step is a line. Secrets are redacted where a recording is stored,
+line by line, and in what the new machine wants before the two are compared. What was cut out of
+a text cannot be compared: it counts as the same.
 """
 
 from __future__ import annotations
@@ -16,7 +18,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from datetime import datetime
-from enum import Enum
 from functools import cache
 from typing import Any, get_args
 
@@ -32,7 +33,7 @@ from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.wire.events import TranscriptionDelta
 from vivavoce.wire.realtime import facts as rt
 from vivavoce.wire.realtime.server import Malformed, decode
-from vivavoce.wire.values import Record, Value
+from vivavoce.wire.values import Record
 
 Json = dict[str, Any]
 Delta = rt.AssistantDelta | rt.UserTranscriptDelta
@@ -43,21 +44,12 @@ CUT = "[redacted"
 _IDS = (".item_id", "item_id", ".item_ids", ".id", "id")
 _KINDS = {kind.__name__: kind for kind in get_args(own.SessionEvent)}
 # Our items' ids look like keys of the engine, which are redacted: they go by another name.
-_ITEM = re.compile(r"\bvv_([0-9a-f]{28})(?![0-9a-f])")
+_ITEM = re.compile(rb"\bvv_([0-9a-f]{28})(?![0-9a-f])")
 _KEPT = re.compile(r"\bvvi_([0-9a-f]{28})(?![0-9a-f])")
 
 
 class Unplayable(ValueError):
     """Not a recording, or one that another version made."""
-
-
-class Step(Value):
-    """One event. `frame` is the provider's, where it is of use."""
-
-    at: datetime
-    event: own.SessionEvent
-    effects: Sequence[Effect]
-    frame: bytes | None = None
 
 
 class Difference(Record):
@@ -114,32 +106,174 @@ def _apart(one: Any, other: Any, where: str = "") -> Iterator[tuple[str, Any, An
 # --- Writing --------------------------------------------------------------------------
 
 
-def beginning(identity: Identity, policy: Policy, setup: Setup, started_at: datetime) -> Json:
-    return _named(
-        {
-            "format": FORMAT,
-            "identity": _plain(identity),
-            "policy": _plain(policy),
-            "setup": _plain(setup),
-            "started_at": started_at.isoformat(),
-        }
-    )
+def beginning(identity: Identity, policy: Policy, setup: Setup, started_at: datetime) -> bytes:
+    """The first line."""
+    began = {
+        "format": FORMAT,
+        "identity": identity,
+        "policy": policy,
+        "setup": setup,
+        "started_at": started_at,
+    }
+    return _written({"began": began})
 
 
-def written(steps: Sequence[Step]) -> list[Json]:
-    """As they are kept. A secret may come in pieces: each item's are looked at as one text, so
-    what is being said when the steps end must not be under way."""
-    cut = _cut(steps)
-    return [_named(_step(step, cut)) for step in steps]
+class Steps:
+    """What a machine of this session is told and wants, until it is taken as lines of JSON.
+
+    A secret may come in pieces: what is said is looked at as one text, so as long as `saying`
+    what is taken may hold half a secret."""
+
+    def __init__(self, session_id: str) -> None:
+        self._session_id = session_id
+        self._steps: list[bytes | _Pieces] = []
+        self._last: _Pieces | None = None
+        self._under_way = dict[str, str]()
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def saying(self) -> bool:
+        return bool(self._under_way)
+
+    def add(
+        self,
+        at: datetime,
+        event: own.SessionEvent,
+        effects: Sequence[Effect],
+        frame: bytes | None = None,
+    ) -> None:
+        """`frame` is the provider's, where it came from there."""
+        self._count += 1
+        match event:
+            case rt.AssistantDelta():
+                self._said(event, event.response_id, "assistant", at, effects)
+                return
+            case rt.UserTranscriptDelta():
+                self._said(event, None, "user", at, effects)
+                return
+            case _:
+                self._last = None
+        self._steps.append(_written(_step(at, event, effects, frame)))
+        if self._under_way:
+            _heard_of(event, self._under_way)
+
+    def take(self) -> list[bytes]:
+        _cut_out([one for one in self._steps if isinstance(one, _Pieces)])
+        done = [one if isinstance(one, bytes) else _written(one.told()) for one in self._steps]
+        self.clear()
+        return done
+
+    def clear(self) -> None:
+        self._steps, self._last, self._count = [], None, 0
+
+    def _said(
+        self, event: Delta, response: str | None, role: str, at: datetime, effects: Sequence[Effect]
+    ) -> None:
+        """By far the most, and all of a kind: only what differs is kept."""
+        self._under_way[event.item_id] = response or ""
+        last = self._last
+        if not _only_told(event, role, self._session_id, at, effects):
+            self._steps.append(_Pieces(event, response, at, effects))
+            self._last = None
+        elif last is None or last.event.item_id != event.item_id or last.response != response:
+            self._last = _Pieces(event, response, at)
+            self._steps.append(self._last)
+        else:
+            last.words.append(event.delta)
+            last.times.append(at)
 
 
-def said_on(event: own.SessionEvent, under_way: dict[str, str]) -> None:
-    """Keeps account of the items whose words are coming, and of which response they are."""
+class _Pieces:
+    """What is said of one item, one piece after the other. `effects` are those of a piece about
+    which more is done than to tell it: that is alone."""
+
+    def __init__(
+        self,
+        event: Delta,
+        response: str | None,
+        at: datetime,
+        effects: Sequence[Effect] | None = None,
+    ) -> None:
+        self.event, self.response, self.effects = event, response, effects
+        self.words, self.times = [event.delta], [at]
+
+    def told(self) -> Json:
+        if self.effects is None:
+            return {"said": (self.event.item_id, self.response, self.words, self.times)}
+        event, effects = self.event, self.effects
+        if [event.delta] != self.words:
+            event = replace(event, delta=self.words[0])
+            effects = [_cut_too(effect, event.delta) for effect in effects]
+        return _step(self.times[0], event, effects)
+
+
+def _cut_out(pieces: Sequence[_Pieces]) -> None:
+    """Of the items with a secret in them: all of their words with the first piece, none after."""
+    items: dict[str, list[_Pieces]] = {}
+    for one in pieces:
+        items.setdefault(one.event.item_id, []).append(one)
+    for told in items.values():
+        whole = "".join("".join(one.words) for one in told)
+        if (kept := redact_said(whole)) != whole:
+            for one in told:
+                one.words = [""] * len(one.words)
+            told[0].words[0] = kept
+
+
+def _cut_too(effect: Effect, words: str) -> Effect:
+    if isinstance(effect, Tell) and isinstance(effect.event, TranscriptionDelta):
+        return replace(effect, event=replace(effect.event, delta=words))
+    return effect
+
+
+def _step(
+    at: datetime, event: own.SessionEvent, effects: Sequence[Effect], frame: bytes | None = None
+) -> Json:
+    told: Json = {"at": at}
+    fact = event
+    if isinstance(event, own.Beside):
+        fact = event.event
+        if isinstance(fact, _WORDS_AND_SOUND):  # nobody heeds those of a call beside
+            event = own.Beside(rt.Unhandled(type(fact).__name__))
+            frame = None
+    if frame is None or isinstance(fact, _AS_FACTS):
+        told["event"] = event
+    else:
+        # An escape could hide where a secret begins.
+        if b"\\u" in frame or b"\\/" in frame or b"\n" in frame:
+            frame = orjson.dumps(orjson.loads(frame))
+        told["frame"] = orjson.Fragment(frame)
+        if fact is not event:
+            told["beside"] = True
+    told["effects"] = effects
+    return told
+
+
+_WORDS_AND_SOUND = (rt.AssistantDelta, rt.UserTranscriptDelta, rt.AudioReceived)
+_AS_FACTS = (*_WORDS_AND_SOUND, rt.Unhandled, own.BadFrame)
+
+
+def _only_told(
+    event: Delta, role: str, session_id: str, at: datetime, effects: Sequence[Effect]
+) -> bool:
+    """Whether it was passed on, and nothing else done."""
+    if len(effects) != 1 or not isinstance(effect := effects[0], Tell):
+        return False
+    return isinstance(effect.event, TranscriptionDelta) and vars(effect.event) == {
+        "session_id": session_id,
+        "timestamp": at,
+        "item_id": event.item_id,
+        "delta": event.delta,
+        "role": role,
+    }
+
+
+def _heard_of(event: own.SessionEvent, under_way: dict[str, str]) -> None:
+    """Which of the items whose words were coming are whole now; each with its response."""
     match event:
-        case rt.AssistantDelta():
-            under_way[event.item_id] = event.response_id
-        case rt.UserTranscriptDelta():
-            under_way[event.item_id] = ""
         case rt.AssistantTranscript() | rt.UserTranscript() | rt.UserTranscriptFailed():
             under_way.pop(event.item_id, None)
         case rt.ItemDeleted():
@@ -151,86 +285,34 @@ def said_on(event: own.SessionEvent, under_way: dict[str, str]) -> None:
             under_way.clear()
 
 
-def _step(step: Step, cut: Mapping[int, str]) -> Json:
-    event, effects = step.event, step.effects
-    if isinstance(event, Delta) and (words := cut.get(id(step))) is not None:
-        event = replace(event, delta=words)
-        effects = [_cut_too(effect, words) for effect in effects]
-    told: Json = {"at": step.at.isoformat()}
-    if isinstance(event, Delta) and list(effects) == [_told_on(event, step.at, effects)]:
-        # By far the most, and all of a kind: only what differs is kept.
-        of = event.response_id if isinstance(event, rt.AssistantDelta) else None
-        return {**told, "said": [event.item_id, of, event.delta]}
-    kept = step.frame is not None and not isinstance(event, Delta | rt.AudioReceived | rt.Unhandled)
-    if kept and not isinstance(event, own.BadFrame):
-        told["frame"] = orjson.loads(step.frame or b"")
-    else:
-        told["event"] = _plain(event)
-    return {**told, "effects": [_plain(effect) for effect in effects]}
+def _written(value: Any) -> bytes:
+    data = orjson.dumps(value, default=_opened, option=orjson.OPT_PASSTHROUGH_DATACLASS)
+    return _ITEM.sub(rb"vvi_\1", data) if b"vv_" in data else data
 
 
-def _told_on(event: Delta, at: datetime, effects: Sequence[Effect]) -> Effect | None:
-    """What is done about a piece of what is said, where nothing else is."""
-    match effects:
-        case [Tell(event=TranscriptionDelta(session_id=session_id))]:
-            return Tell(_delta_of(event, at, session_id))
-        case _:
-            return None
+_OPEN: dict[type, tuple[str, tuple[str, ...]]] = {}
 
 
-def _delta_of(event: Delta, at: datetime, session_id: str | None) -> TranscriptionDelta:
-    role = "assistant" if isinstance(event, rt.AssistantDelta) else "user"
-    return TranscriptionDelta(
-        session_id=session_id, timestamp=at, item_id=event.item_id, delta=event.delta, role=role
-    )
-
-
-def _cut(steps: Sequence[Step]) -> dict[int, str]:
-    """Of the items with a secret in them: all of their words with the first piece, none after."""
-    pieces: dict[str, list[tuple[int, str]]] = {}
-    for step in steps:
-        if isinstance(step.event, Delta):
-            pieces.setdefault(step.event.item_id, []).append((id(step), step.event.delta))
-    found: dict[int, str] = {}
-    for told in pieces.values():
-        whole = "".join(words for _, words in told)
-        if (kept := redact_said(whole)) != whole:
-            found |= dict.fromkeys((number for number, _ in told), "") | {told[0][0]: kept}
-    return found
-
-
-def _cut_too(effect: Effect, words: str) -> Effect:
-    if isinstance(effect, Tell) and isinstance(effect.event, TranscriptionDelta):
-        return replace(effect, event=replace(effect.event, delta=words))
-    return effect
-
-
-def _plain(value: Any) -> Any:
-    """As JSON: a dataclass with its name, its fields with a dot before theirs. So a field that is
-    called `key` is not taken for a secret."""
-    if is_dataclass(value) and not isinstance(value, type):
-        given = {f".{field.name}": _plain(getattr(value, field.name)) for field in fields(value)}
-        return {"is": type(value).__name__, **given}
+def _opened(value: Any) -> Any:
+    """What JSON does not know: a dataclass with its name, its fields with a dot before theirs. So
+    a field that is called `key` is not taken for a secret."""
+    known = _OPEN.get(type(value))
+    if known is not None:
+        name, names = known
+        return dict(zip(names, (name, *vars(value).values()), strict=False))
     match value:
         case BaseModel():
             return value.model_dump(mode="json")
-        case Enum():
-            return value.value
-        case datetime():
-            return value.isoformat()
         case Mapping():
-            return {str(key): _plain(one) for key, one in value.items()}
+            return dict(value)
         case set() | frozenset():
-            return sorted(_plain(one) for one in value)
-        case list() | tuple():
-            return [_plain(one) for one in value]
+            return sorted(value)
+        case _ if is_dataclass(value):
+            names = tuple(f".{field.name}" for field in fields(value))
+            _OPEN[type(value)] = type(value).__name__, ("is", *names)
+            return _opened(value)
         case _:
-            return value
-
-
-def _named(value: Json) -> Json:
-    found: Json = orjson.loads(_ITEM.sub(r"vvi_\1", orjson.dumps(value).decode()))
-    return found
+            raise TypeError(f"{type(value).__name__} has no place in a recording")
 
 
 # --- Playing --------------------------------------------------------------------------
@@ -240,13 +322,27 @@ def play(began: Json, steps: Iterable[Json]) -> Iterator[Difference | None]:
     """One for each step; whoever only wants the first difference stops there. Raises
     `Unplayable`."""
     machine, cut = _machine(_with_items(began)), set[str]()
-    for number, kept in enumerate(steps, 1):
+    for number, kept in enumerate(_each(steps), 1):
         told = _whole(_with_items(kept), machine.state.identity.session_id)
         cut |= _with_a_cut(told.get("frame") or told.get("event"))
         event = _event(told)
         effects = machine.receive(event, _moment(told))
-        wanted = [_redacted(_plain(effect)) for effect in effects]
+        wanted = _with_items(redacted(orjson.loads(_written(effects)), redact_said))
         yield _compared(number, told, wanted, cut)
+
+
+def runs_of(parts: Iterable[bytes]) -> list[Json]:
+    """What was kept of a session, put together: each run with how it began. Without its beginning
+    nothing can be played: that has gone."""
+    found: list[Json] = []
+    for line in (line for part in parts for line in part.split(b"\n")):
+        told: Json = orjson.loads(line)
+        if "began" in told:
+            found.append({"began": told["began"], "steps": []})
+        if found:  # at first a part was one line
+            steps = [told] if "effects" in told or "said" in told else told.get("steps", [])
+            found[-1]["steps"] += steps
+    return found
 
 
 def runs(kept: Sequence[Json]) -> Iterator[tuple[int, Difference | None]]:
@@ -262,8 +358,15 @@ def first_difference(began: Json, steps: Iterable[Json]) -> Difference | None:
     return next((found for found in play(began, steps) if found is not None), None)
 
 
-def _redacted(effect: Any) -> Any:
-    return _with_items(redacted(_named(effect), redact_said))
+def _each(steps: Iterable[Json]) -> Iterator[Json]:
+    """Pieces that were kept together are steps of their own."""
+    for step in steps:
+        match step:
+            case {"said": [item_id, of, [*words], [*times]]}:
+                for words_, at in zip(words, times, strict=False):
+                    yield {"at": at, "said": [item_id, of, words_]}
+            case _:
+                yield step
 
 
 def _whole(told: Json, session_id: str) -> Json:
@@ -280,7 +383,15 @@ def _whole(told: Json, session_id: str) -> Json:
         effect = Tell(_delta_of(event, _moment(told), session_id))
     except (KeyError, TypeError, ValueError) as fault:
         raise _foreign(fault) from fault
-    return {"at": told["at"], "event": _plain(event), "effects": [_plain(effect)]}
+    plain: Json = _with_items(orjson.loads(_written({"event": event, "effects": [effect]})))
+    return {"at": told["at"], **plain}
+
+
+def _delta_of(event: Delta, at: datetime, session_id: str | None) -> TranscriptionDelta:
+    role = "assistant" if isinstance(event, rt.AssistantDelta) else "user"
+    return TranscriptionDelta(
+        session_id=session_id, timestamp=at, item_id=event.item_id, delta=event.delta, role=role
+    )
 
 
 def _with_a_cut(event: Any) -> set[str]:
@@ -355,14 +466,20 @@ def _machine(began: Json) -> Machine:
 def _event(told: Json) -> own.SessionEvent:
     try:
         if (frame := told.get("frame")) is not None:
-            return decode(orjson.dumps(frame))
-        kind = _KINDS[told["event"]["is"]]
-        # A fact's annotations are about frames: what is kept of its fields is taken as it is.
-        fact = kind.__module__ == rt.__name__
-        read = _fact(told["event"]) if fact else _read(kind, told["event"])
-        found: own.SessionEvent = read
+            found = decode(orjson.dumps(frame))
+            return own.Beside(found) if told.get("beside") else found
+        return _own(told["event"])
     except (KeyError, TypeError, ValueError, Malformed) as fault:
         raise _foreign(fault) from fault
+
+
+def _own(told: Json) -> own.SessionEvent:
+    kind = _KINDS[told["is"]]
+    if kind is own.Beside:
+        return own.Beside(_own(told[".event"]))
+    # A fact's annotations are about frames: what is kept of its fields is taken as it is.
+    read = _fact(told) if kind.__module__ == rt.__name__ else _read(kind, told)
+    found: own.SessionEvent = read
     return found
 
 

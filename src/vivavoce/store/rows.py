@@ -17,7 +17,7 @@ from sqlalchemy import Row, Table
 
 from vivavoce.errors import InvalidRequest
 from vivavoce.store import schema as db
-from vivavoce.store.columns import Id, NotUuid, canonical_uuid
+from vivavoce.store.columns import Id, NotUuid, canonical_uuid, to_json
 from vivavoce.wire.records.plans import (
     AccessToken,
     Delivery,
@@ -186,6 +186,11 @@ def _asked(row: Row[Any]) -> Fields:
     return {"question": asked}
 
 
+def _recorded(row: Row[Any]) -> Fields:
+    lines = row.data if isinstance(row.data, list) else [row.data]  # one, as they were at first
+    return {"data": "\n".join(map(to_json, lines)).encode()}
+
+
 ANEW = timedelta(minutes=1)
 """Who says at half a minute past five "at five" may still mean now."""
 
@@ -214,7 +219,7 @@ ENTRIES = Rows(
 )
 CALLS = Rows(ToolCall, db.tool_calls, session_id="voice_session_id")
 SNAPSHOTS = Rows(Snapshot, db.snapshots)
-RECORDINGS = Rows(Recording, db.recordings)
+RECORDINGS = Rows(Recording, db.recordings, read=_recorded)
 EVENTS = Rows(LogEvent, db.events, session_id="voice_session_id", at="created_at")
 TASKS = Rows(Task, db.delegated_tasks, fill=_asking, read=_asked, session_id="voice_session_id")
 APPROVALS = Rows(Approval, db.approvals, session_id="voice_session_id")

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.schema import SchemaItem
 from sqlalchemy.types import TypeEngine
 
-from vivavoce.store.columns import Document, Encoded, Id, Position, Said, Utc, Words
+from vivavoce.store.columns import Document, Encoded, Id, Lines, Position, Said, Utc, Words
 from vivavoce.wire.records.work import ROLES
 
 metadata = sa.MetaData()
@@ -198,7 +198,7 @@ recordings = _table(
     sa.Column("number", Position, primary_key=True, autoincrement=False),
     sa.Column("user_id", Words, nullable=False),
     sa.Column("saved_at", Utc, nullable=False),
-    sa.Column("data", Document, nullable=False),
+    sa.Column("data", Lines, nullable=False),
     _part_of("recordings", "session", of="voice_sessions"),
     sa.Index("idx_recordings_saved", "saved_at"),
 )

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from vivavoce.redaction import is_card, marked, redact, redacted, suspicious
+from vivavoce.redaction import FIRST_LOOK, first_look, is_card, marked, redact, redacted
 from vivavoce.wire.values import Value
 
 _SMALL = (
@@ -327,8 +327,13 @@ _TOKEN = rf"(?:{'|'.join((*_SAID, *_TENTHS, *_TIMES))}|\d{{1,6}})"
 _DICTATED = re.compile(
     rf"(?i)(?<![\w.\-+/#@]){_TOKEN}(?:(?:[\s,\-]|\.\s){{1,3}}{_TOKEN}){{3,}}(?![\w/@])"
 )
-# Three of those in a row: every dictated number has it, little else has, and it is soon looked for.
-_RUN = re.compile(rf"[\s,\-]{_TOKEN}(?:(?:[\s,\-]|\.\s){{1,3}}{_TOKEN}){{2}}")
+# Four of those in a row. In JSON that is encoded already a space may be an escape, and what is
+# before the first too.
+_APART = r"(?:[\s\x1c-\x1f,\-]|\\(?:[nrt]|u[0-9a-f]{4}))"
+_RUN = rf"(?:^|[^a-z0-9_.\-+/#@]|\\(?:[bfnrt]|u[0-9a-f]{{4}})){_TOKEN}"
+_RUN += rf"(?:(?:{_APART}|\.\s){{1,3}}{_TOKEN}){{3}}"
+_dictation = first_look(_RUN)
+_look = first_look(f"{FIRST_LOOK}|{_RUN}")
 _DICTATION = 4_000
 """Characters; longer texts are no speech."""
 _PRINTED = ((4, 4, 4, 4), (4, 4, 4, 4, 3), (4, 6, 5), (4, 6, 4))
@@ -336,13 +341,13 @@ _PRINTED = ((4, 4, 4, 4), (4, 4, 4, 4, 3), (4, 6, 5), (4, 6, 4))
 
 def redact_said(text: str) -> str:
     """What may be kept of what somebody said or wrote."""
-    return redact_dictated(redact(text))
+    return redact_dictated(redact(text)) if _look(text) else text
 
 
 def redact_encoded(text: str) -> str:
     """The same for JSON that is encoded already, where an escape could hide where a secret begins.
     What has none stays as it is, to the letter."""
-    if not suspicious(text) and not _is_dictation(text):
+    if not _look(text):
         return text
     try:
         value = json.loads(text)
@@ -355,16 +360,11 @@ def redact_encoded(text: str) -> str:
 def redact_dictated(text: str) -> str:
     """Card numbers as they are dictated: in words, "four double one one", or with pauses,
     "4111, 1111, 1111, 1111". Those in one piece are `redact`'s."""
-    if not _is_dictation(text):
+    if len(text) > _DICTATION or not _dictation(text):
         return text
     return _DICTATED.sub(
         lambda found: marked("card number") if is_card(_dictated(found[0])) else found[0], text
     )
-
-
-def _is_dictation(text: str) -> bool:
-    """Whether numbers may be dictated in it."""
-    return len(text) <= _DICTATION and _RUN.search(text.casefold()) is not None
 
 
 def _dictated(said: str) -> str:

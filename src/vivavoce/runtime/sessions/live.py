@@ -38,7 +38,6 @@ from vivavoce.session.events import (
 )
 from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Setup
-from vivavoce.session.replay import Step as ReplayStep
 from vivavoce.session.state import Phase
 from vivavoce.wire.events import TranscriptionCompleted, TranscriptionDelta, TurnTraced, VoiceEvent
 from vivavoce.wire.records.talk import Change, Entry, Status
@@ -409,7 +408,10 @@ class LiveSession:
             event = Beside(event)
         now, after = self._clock.now(), list[fx.Effect]()
         self._taking = posted.taken
-        for effect in self._effects(event, now, posted.frame):
+        effects = self._received(event, now, posted.frame)
+        if len(effects) > 1 or not (effects and isinstance(effects[0], fx.Tell)):
+            effects = self._priced(effects, now)
+        for effect in effects:
             match effect:
                 case fx.Tell():  # by far the most
                     after.append(effect)
@@ -442,14 +444,11 @@ class LiveSession:
                 await self._room.wait()
         self._taking = None
 
-    def _effects(
-        self, event: SessionEvent, now: datetime, frame: bytes | None = None
-    ) -> list[fx.Effect]:
-        """What the event makes the machine do, and what its price does."""
-        effects = self._received(event, now, frame)
+    def _priced(self, effects: list[fx.Effect], now: datetime) -> list[fx.Effect]:
+        """With what their price makes the machine do."""
         used = [effect for effect in effects if isinstance(effect, fx.Account)]
         if used and self.records.account(used):
-            effects = [*effects, *self._received(BudgetSpent(), now)]
+            return [*effects, *self._received(BudgetSpent(), now)]
         return effects
 
     def _received(
@@ -458,7 +457,7 @@ class LiveSession:
         """Everything that the machine is told goes through here, and into the recording."""
         effects = self.machine.receive(event, now)
         if self._recorder is not None:
-            self._recorder.add(ReplayStep(now, event, effects, frame))
+            self._recorder.add(now, event, effects, frame)
         return effects
 
     def _set_timer(self, effect: fx.StartTimer | fx.StopTimer, group: asyncio.TaskGroup) -> None:

@@ -8,10 +8,13 @@ what does not fit is not recorded, and the recording says so.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from datetime import datetime
 
+from vivavoce.session.effects import Effect
+from vivavoce.session.events import SessionEvent
 from vivavoce.session.machine import Machine
-from vivavoce.session.replay import Json, Step, beginning, said_on, written
+from vivavoce.session.replay import Steps, beginning
 from vivavoce.wire.records.talk import Change, Put, Recording
 
 log = logging.getLogger(__name__)
@@ -27,42 +30,46 @@ class Recorder:
     def __init__(self, machine: Machine) -> None:
         state = machine.state
         self._who = state.identity
-        self._began: Json | None = beginning(
-            state.identity, state.policy, state.setup, state.clock.started_at
-        )
-        self._steps: list[Step] = []
-        self._under_way = dict[str, str]()
+        # With the first part.
+        self._began = [beginning(state.identity, state.policy, state.setup, state.clock.started_at)]
+        self._steps = Steps(self._who.session_id)
         self._number = self._count = 0
         self._full = False
 
-    def add(self, step: Step) -> None:
+    def add(
+        self,
+        at: datetime,
+        event: SessionEvent,
+        effects: Sequence[Effect],
+        frame: bytes | None = None,
+    ) -> None:
+        """`frame` is the provider's, where the event came from there."""
         if self._full:
             return
-        if len(self._steps) >= MOST_STEPS or self._count >= MOST:
+        if self._count >= MOST or len(self._steps) >= MOST_STEPS:
             self._full = True
-            if self._under_way:  # half of it may be half a secret
+            if self._steps.saying:  # half of it may be half a secret
                 self._steps.clear()
             return
         self._count += 1
-        self._steps.append(step)
-        said_on(step.event, self._under_way)
+        try:
+            self._steps.add(at, event, effects, frame)
+        except Exception:
+            self._give_up()
 
     def take(self, now: datetime, *, beside: bool, over: bool = False) -> list[Change]:
         """What is to be stored now, `beside` something else or in a commit of its own."""
         due = beside or over or len(self._steps) >= ENOUGH
-        if not self._steps or not due or (self._under_way and not over):
+        if not len(self._steps) or not due or (self._steps.saying and not over):
             return []
-        steps, self._steps = self._steps, []
         try:
-            data: Json = {"steps": written(steps)}
-        except Exception:  # whatever is wrong with the recording, the conversation goes on
-            log.exception("Recording failed", extra={"session_id": self._who.session_id})
-            self._full = True
+            lines = [*self._began, *self._steps.take()]
+        except Exception:
+            self._give_up()
             return []
-        if self._began is not None:
-            data, self._began = {"began": self._began, **data}, None
+        self._began = []
         if self._full:
-            data["full"] = True
+            lines.append(b'{"full":true}')
         # Another process may go on with the session: its parts come after ours.
         self._number = max(self._number + 1, int(now.timestamp() * 1000))
         part = Recording(
@@ -70,6 +77,12 @@ class Recorder:
             user_id=self._who.user_id,
             number=self._number,
             saved_at=now,
-            data=data,
+            data=b"\n".join(lines),
         )
         return [Put(part)]
+
+    def _give_up(self) -> None:
+        """Whatever is wrong with the recording, the conversation goes on."""
+        log.exception("Recording failed", extra={"session_id": self._who.session_id})
+        self._full = True
+        self._steps.clear()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Any
 
 from vivavoce.runtime.provider.known_models import FREE, Budget, Price, cost_micros, price_of
@@ -189,9 +190,11 @@ class SessionRecords:
         if entry.kind is Kind.USER:
             self._asked.add(entry.id)
         if entry.kind in (Kind.USER, Kind.ASSISTANT):
+            known = self._turns.get(entry.id)
             self._turns[entry.id] = entry
-            ordered = sorted(self._turns.values(), key=lambda one: one.ordinal)
-            self._turns = {one.id: one for one in ordered[-2 * SNAPSHOT_TURNS :]}
+            if known is None or known.ordinal != entry.ordinal:  # else it is in its place
+                ordered = sorted(self._turns.values(), key=attrgetter("ordinal"))
+                self._turns = {one.id: one for one in ordered[-2 * SNAPSHOT_TURNS :]}
 
     def _due(self, now: datetime) -> bool:
         """Is it time for another snapshot, in the middle of the talk?"""

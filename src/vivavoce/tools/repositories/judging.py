@@ -7,8 +7,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from vivavoce.tools.repositories.index import writes_only_files
-from vivavoce.tools.repositories.settings import harmless, hash_size, named_words
+from vivavoce.tools.repositories.files import (
+    harmless,
+    hash_size,
+    named_words,
+    writes_only_files,
+)
 from vivavoce.tools.repositories.tree import Parts, Stamp, Tree, would_be_one
 
 TREES = ("refs", "logs")

@@ -211,7 +211,8 @@ class Recording(Record):
     """The parts of a session rise, also over a restart; the first of each process has how its
     machine began."""
     saved_at: datetime
-    data: Json
+    data: bytes
+    """Lines of JSON."""
 
 
 # --- Changes: the only way to write -------------------------------------------
