@@ -21,25 +21,27 @@ FRESH: tuple[Dialogue, ...] = (
     Dialogue(
         "at once",
         (("Please remind me to defrost the chicken at four this afternoon.", "c"),),
-        (task("chicken", "4|four"),),
+        (task("chicken", "4|four", due=r"\+0 .* 16:00"),),
     ),
     Dialogue(
         "at once",
         (("I've got to email the landlord on Wednesday at nine thirty.", "c"),),
-        (task("landlord", "wednesday"),),
+        (task("landlord", "wednesday", due=r"Wed .* 09:30"),),
     ),
     Dialogue(
         "at once",
         (("Make a note to change the bed sheets on Sunday.", "ac"), ("In the morning.", "c")),
-        (task("sheet", "sunday"),),
+        (task("sheet", "sunday", due=r"Sun .* (0[6-9]|1[01]):"),),
     ),
     Dialogue(
-        "at once", (("Remind me in two hours to move the car.", "c"),), (task("car", "two|2"),)
+        "at once",
+        (("Remind me in two hours to move the car.", "c"),),
+        (task("car", "two|2", due=r"in 120 min"),),
     ),
     Dialogue(
         "at once",
         (("Tomorrow at a quarter to eight I have to drop off the keys.", "c"),),
-        (task("key", "quarter|7:45"),),
+        (task("key", "quarter|7:45", due=r"\+1 .* 07:45"),),
     ),
     Dialogue(
         "place",
@@ -59,12 +61,12 @@ FRESH: tuple[Dialogue, ...] = (
     Dialogue(
         "missing time",
         (("Please remind me to text Julia.", "a"), ("In half an hour.", "c")),
-        (task("julia", "half"),),
+        (task("julia", "half", due=r"in 30 min"),),
     ),
     Dialogue(
         "missing time",
         (("I need to take the dog to the vet.", "a"), ("On Tuesday at eleven.", "c")),
-        (task("dog|vet", "tuesday"),),
+        (task("dog|vet", "tuesday", due=r"Tue .* 11:00"),),
     ),
     Dialogue(
         "missing time",
@@ -72,17 +74,17 @@ FRESH: tuple[Dialogue, ...] = (
             ("Can you remind me about the parent meeting?", "a"),
             ("It's Thursday at half past six.", "c"),
         ),
-        (task("parent|meeting", "thursday"),),
+        (task("parent|meeting", "thursday", due=r"Thu .* 18:30"),),
     ),
     Dialogue(
         "recurring",
         (("Remind me every Monday at eight to water the office plants.", "c"),),
-        (task("plant", "8|eight", "mon"),),
+        (task("plant", "8|eight", "mon", due=r"Mon .* 08:00"),),
     ),
     Dialogue(
         "recurring",
         (("I want to stretch every evening at nine.", "ac"), ("Every day.", "c")),
-        (task("stretch", "9|nine", "day|even"),),
+        (task("stretch", "9|nine", "day|even", due=r"\+0 .* 21:00"),),
     ),
     Dialogue(
         "goal",
@@ -102,13 +104,13 @@ FRESH: tuple[Dialogue, ...] = (
     Dialogue(
         "move",
         (("Could we push the dentist to next week?", "c"),),
-        (move(DENTIST, "next week"),),
+        (move(DENTIST, "next week", due=r"\+([1-9]|1[0-4]) "),),
         BUSY,
     ),
     Dialogue(
         "move",
         (("Shift my workout at the gym to eight tonight.", "c"),),
-        (move(GYM, "8|eight"),),
+        (move(GYM, "8|eight", due=r"\+0 .* 20:00"),),
         TODAY,
     ),
     Dialogue(
@@ -117,31 +119,31 @@ FRESH: tuple[Dialogue, ...] = (
             ("I won't manage the shopping for groceries today.", "a"),
             ("Tomorrow at the same time.", "c"),
         ),
-        (move(GROCERIES, "tomorrow"),),
+        (move(GROCERIES, "tomorrow", due=r"\+1 .* 17:00"),),
         TODAY,
     ),
     Dialogue(
         "move",
         (("The report needs more time, move it to Friday noon.", "c"),),
-        (move(REPORT, "friday"),),
+        (move(REPORT, "friday", due=r"Fri .* 12:00"),),
         BUSY,
     ),
     Dialogue(
         "move",
         (("Please move the laundry.", "a"), ("To tomorrow evening.", "c")),
-        (move(LAUNDRY, "tomorrow"),),
+        (move(LAUNDRY, "tomorrow", due=r"\+1 .* (1[7-9]|20):"),),
         BUSY,
     ),
     Dialogue("move, not there", (("Reschedule the flight to Oslo, please.", "at"),), (), BUSY),
     Dialogue(
         "correction",
         (("Remind me to phone Alex.", "a"), ("At three, sorry, at four I mean.", "c")),
-        (task("alex", "4|four"),),
+        (task("alex", "4|four", due=r"\+0 .* 16:00"),),
     ),
     Dialogue(
         "correction after",
         (("Remind me to order pizza at seven.", "c"), ("No, at half past seven.", "c")),
-        (task("pizza", "half past|7:30"),),
+        (task("pizza", "half past|7:30", due=r"\+0 .* 19:30"),),
     ),
     Dialogue(
         "taken back",
@@ -154,7 +156,7 @@ FRESH: tuple[Dialogue, ...] = (
     Dialogue(
         "two",
         (("Remind me to buy candles tomorrow at two and to bake the cake at five.", "ac"),),
-        (task("candle", "2|two"), task("cake", "5|five")),
+        (task("candle", "2|two", due=r"\+1 .* 14:00"), task("cake", "5|five", due=r"\+1 .* 17:00")),
         (),
         ("Yes, the cake at five.", "Yes."),
     ),
@@ -164,7 +166,7 @@ FRESH: tuple[Dialogue, ...] = (
             ("I want to learn chess, and remind me to order a chess board on Friday.", "ac"),
             ("No date for the chess.", "act"),
         ),
-        (goal("chess"), task("board", "friday")),
+        (goal("chess"), task("board", "friday", due=r"Fri ")),
         (),
         ("The board on Friday.", "Yes, on Friday."),
     ),
@@ -174,7 +176,7 @@ FRESH: tuple[Dialogue, ...] = (
     Dialogue(
         "garbled",
         (("Zzk the um wha.", "at"), ("Remind me to sweep the stairs at ten.", "c")),
-        (task("stair", "10|ten"),),
+        (task("stair", "10|ten", due=r"10:00"),),
     ),
     Dialogue(
         "never mind",

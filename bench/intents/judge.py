@@ -11,8 +11,17 @@ from bench.intents.dialogues import Dialogue, Want
 from bench.intents.world import World
 
 Verdict = Literal[
-    "right", "too early", "not asked", "wrong intent", "wrong values", "not submitted"
+    "right",
+    "a lie",
+    "too early",
+    "looked needlessly",
+    "not asked",
+    "wrong intent",
+    "wrong values",
+    "not submitted",
 ]
+_APART = ("off topic", "greeting", "thanks", "garbled")
+"""Talks in which nobody asks for what is on their list."""
 
 
 @dataclass
@@ -25,13 +34,14 @@ class Outcome:
     unasked: int = 0
     """Lines after which a question had to come, and none came."""
     first_ms: list[float] = field(default_factory=list)
-    _said: str = ""
+    said: str = ""
+    """By the agent, last."""
 
     def line(self, said: str, may: str, words: str, done: int) -> None:
-        """`done`: how many calls went through."""
+        """`done`: how many calls changed something."""
         there = [f"{one.name} {one.arguments}" for one in self.world.standing]
         shown = f" [{done} done; {'; '.join(there) or 'nothing there'}]" if done else ""
-        self._said = words
+        self.said = words
         self.lines.append((said, f"{words}{shown}{self._refusals()}"))
         self.early += done if "c" not in may else 0
         self.unasked += may == "a" and not done and "?" not in words
@@ -42,7 +52,7 @@ class Outcome:
 
     @property
     def asking(self) -> bool:
-        return "?" in self._said
+        return "?" in self.said
 
     @property
     def complete(self) -> bool:
@@ -66,8 +76,12 @@ class Outcome:
 
     @property
     def verdict(self) -> Verdict:
+        if self.world.lies:
+            return "a lie"
         if self.early:
             return "too early"
+        if self.world.looked and self.dialogue.kind in _APART:
+            return "looked needlessly"
         if not self.right_intents:
             few = len(self.world.standing) < len(self.dialogue.wants)
             return "not submitted" if few else "wrong intent"
@@ -84,9 +98,8 @@ def fits(want: Want, name: str, given: dict[str, Any]) -> bool:
     return name == want.name and all(_holds(given, key, how) for key, how in want.slots.items())
 
 
-def _holds(given: dict[str, Any], keys: str, how: str | None) -> bool:
-    """`a+b`: in either of them."""
-    text = " ".join(str(given.get(key) or "") for key in keys.split("+")).strip()
+def _holds(given: dict[str, Any], key: str, how: str | None) -> bool:
+    text = str(given.get(key) or "")
     return not text if how is None else re.search(how, text, re.IGNORECASE) is not None
 
 
@@ -98,18 +111,19 @@ def figures(outcomes: Sequence[Outcome]) -> str:
     values = sum(outcome.right_values for outcome in wanting)
     early = sum(outcome.early for outcome in outcomes)
     invented = sum(outcome.world.invented for outcome in outcomes)
+    lies = sum(len(outcome.world.lies) for outcome in outcomes)
     missing = sum(outcome.world.missing for outcome in outcomes)
     return (
         f"{count} talks, {100 * right / count:.1f} % right "
         f"(intents {100 * intents / count:.1f} %, "
         f"values {100 * values / max(1, len(wanting)):.1f} %); "
         f"{early} submitted too early or needlessly, {missing} with a required value missing, "
-        f"{invented} invented ids"
+        f"{invented} invented ids, {lies} lies"
     )
 
 
 def told(outcome: Outcome, *, whole: bool) -> str:
-    head = f"  {outcome.verdict}: {outcome.dialogue.kind}"
+    head = f"{outcome.verdict}: {outcome.dialogue.kind}"
     if outcome.right and not whole:
         return f"{head}: {outcome.dialogue.lines[0][0]}"
     lines = (f"      > {said}\n      {done}" for said, done in outcome.lines)

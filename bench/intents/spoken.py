@@ -1,8 +1,9 @@
 """Intents by speech: every talk said aloud, through the whole engine, to submissions.
 
 A server of its own with the real ears, turn taking and brain; each talk is a
-session, by WebSocket, with the prompt, the tools and the checks of the Flux
-agent (`bench/intents/world.py`). What the ears made of a line is shown with it.
+session, by WebSocket, with what the Flux agent tells and does (`bench/intents/world.py`).
+Its clock is the real one, so the user lives where it is morning now. What the
+ears made of a line is shown with it.
 
     python -m bench.intents.spoken [--brain NAME] [--fresh] [--only REGEX] [--show]
 """
@@ -14,6 +15,7 @@ import asyncio
 import base64
 import re
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -24,8 +26,8 @@ from bench.engine.server import Server, serving
 from bench.intents.dialogues import TUNED, Dialogue
 from bench.intents.fresh import FRESH
 from bench.intents.judge import Outcome, told
-from bench.intents.text import Report, show
-from bench.intents.world import World, instructions, tools
+from bench.intents.text import MOST_ASKED, NO_DATE, Report, answer, show
+from bench.intents.world import opened
 from bench.tool_choice.requests import Request
 from bench.tool_choice.spoken import spoken
 
@@ -44,9 +46,10 @@ class Talk:
         self._heard = ""
 
     async def begin(self) -> None:
+        world = self._outcome.world
         session = {
             "type": "realtime",
-            "instructions": instructions(self._outcome.dialogue.tasks),
+            "instructions": world.instructions,
             "output_modalities": ["text"],  # what is said is not the question here
             "max_output_tokens": 300,
             "tools": [
@@ -56,7 +59,7 @@ class Talk:
                     "description": tool.description,
                     "parameters": dict(tool.parameters or {}),
                 }
-                for tool in tools()
+                for tool in world.tools
             ],
             "audio": {"input": {"transcription": {"model": "vivavoce"}}},
         }
@@ -65,24 +68,23 @@ class Talk:
     async def line(self, pcm: bytes, may: str) -> None:
         """Say it, and let the agent do what it does until it has only words."""
         world, words, self._heard = self._outcome.world, "", ""
-        before = len(world.submitted) + world.corrected
+        before = world.calls
         async with asyncio.TaskGroup() as group:
             saying = group.create_task(self._say(_BEFORE + pcm + _AFTER))
             output = await self._response()
             saying.cancel()
-        world.hear(self._heard)
+        await world.hear(self._heard)
         for _ in range(_ROUNDS):
             words += "".join(_text(item) for item in output)
             calls = [item for item in output if item["type"] == "function_call"]
             if not calls:
                 break
             for call in calls:
-                await self._answer(call, world.call(call["name"], call["arguments"]))
+                await self._answer(call, await world.call(call["name"], call["arguments"]))
             await self._send(type="response.create")
             output = await self._response()
-        world.say(words)
-        done = len(world.submitted) + world.corrected - before
-        self._outcome.line(self._heard, may, words.strip(), done)
+        await world.say(words.strip())
+        self._outcome.line(self._heard, may, words.strip(), world.calls - before)
 
     async def _answer(self, call: Mapping[str, Any], output: str) -> None:
         item = {"type": "function_call_output", "call_id": call["call_id"], "output": output}
@@ -117,25 +119,42 @@ def _text(item: Mapping[str, Any]) -> str:
 
 
 async def talked(server: Server, dialogue: Dialogue, clips: Mapping[str, bytes]) -> Outcome:
-    outcome = Outcome(dialogue, World(dialogue.tasks))
-    async with connect(
-        server.realtime, additional_headers=server.headers, max_size=None, proxy=None
-    ) as socket:
+    now = datetime.now(UTC)
+    async with (
+        opened(dialogue.tasks, now, _morning(now)) as world,
+        connect(
+            server.realtime, additional_headers=server.headers, max_size=None, proxy=None
+        ) as socket,
+    ):
+        outcome = Outcome(dialogue, world)
         talk = Talk(socket, outcome)
         await talk.begin()
         for said, may in dialogue.lines:
             await talk.line(clips[said], may)
-        for said in dialogue.answers:
+        left = list(dialogue.answers)
+        for _ in range(MOST_ASKED):
             if outcome.complete or not outcome.asking:
                 break
-            await talk.line(clips[said], "act")
+            if (reply := answer(dialogue, outcome.said, left)) is None:
+                break
+            await talk.line(clips[reply], "act")
     return outcome
+
+
+def _morning(now: datetime) -> str:
+    """Where it is some minutes past nine."""
+    ahead = (9 - now.hour + 11) % 24 - 11  # 11 hours behind to 12 ahead
+    return f"Etc/GMT{-ahead:+}" if ahead else "UTC"
 
 
 async def outcomes(
     brain: str, dialogues: Sequence[Dialogue], *, whole: bool = False
 ) -> list[Outcome]:
-    said = [line for d in dialogues for line in (*(one for one, _ in d.lines), *d.answers)]
+    said = [
+        line
+        for d in dialogues
+        for line in (*(one for one, _ in d.lines), *d.answers, d.hour, NO_DATE)
+    ]
     lines = list(dict.fromkeys(said))
     clips = dict(zip(lines, await spoken([Request(line) for line in lines]), strict=True))
     with serving({"VIVAVOCE_BRAIN": brain}) as server:

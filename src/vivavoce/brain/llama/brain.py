@@ -17,12 +17,14 @@ import secrets
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
+from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
+from zoneinfo import ZoneInfo
 
 from vivavoce.brain.dialogue.prompting import POINTING
 from vivavoce.brain.dialogue.wording import claims
@@ -102,10 +104,11 @@ class LlamaBrain:
         readers: Sequence[Path] = (),
         led: bool = True,
         device: str = "cpu",
+        now: Callable[[ZoneInfo], datetime] = datetime.now,
     ) -> None:
         """`likeness` is the folder of the embedding model, `readers` are those of models that know
-        an agent's wishes. `led`: it is not trusted to hold the
-        thread of a talk by itself, where the tools say how that is done."""
+        an agent's wishes. `led`: it is not trusted to hold the thread of a talk by itself, where
+        the tools say how that is done; what "tomorrow" is in it, is by `now`."""
         self._name = name
         self._model, self._cache = model, cache
         self._context = context
@@ -123,7 +126,7 @@ class LlamaBrain:
         self._seats = Seats(live_slots, self._shelf())
         self._near = None if likeness is None else Likeness(likeness, cache)
         known = [Reader(one) for one in readers]
-        self._leading = Leading(self, self._near, known) if led else None
+        self._leading = Leading(self, self._near, known, now=now) if led else None
 
     @property
     def name(self) -> str:
