@@ -241,3 +241,56 @@ def test_what_only_points_back_in_passing_is_wished_for_too() -> None:
         wish(said, "delete", "delete that book club thing", task="that book club thing"),
     ]
     assert len(commands(said, two, ABLE, [], KINDS)) == 2
+
+
+SLOTS = {"remind": ["what", "when"], "goal": ["what", "by"]}
+
+
+@pytest.mark.parametrize(
+    ("said", "marked", "what"),
+    [
+        ("remind me to phone Alex", "phone", "phone Alex"),
+        ("I must ring my sister, she worries", "ring", "ring my sister"),
+        ("remind me to pick up because I forget", "pick up", "pick up"),
+        ("buy", "buy", "buy"),
+    ],
+)
+def test_a_verb_that_something_must_follow_has_it(said: str, marked: str, what: str) -> None:
+    (made,) = commands(said, [wish(said, "remind", said, what=marked)], SLOTS, [], KINDS)
+    assert isinstance(made, Begin)
+    assert made.slots == {"what": what}
+
+
+def test_the_object_of_a_verb_ends_where_another_slot_begins() -> None:
+    said = "remind me to text Julia at nine"
+    (made,) = commands(
+        said, [wish(said, "remind", said, what="text", when="at nine")], SLOTS, [], KINDS
+    )
+    assert isinstance(made, Begin)
+    assert made.slots == {"what": "text Julia", "when": "at nine"}
+
+
+def test_what_stands_after_an_asking_is_asked_for_though_nobody_marked_it() -> None:
+    said = "also remind me to buy stamps, I always forget"
+    (made,) = commands(said, [wish(said, "remind", said)], SLOTS, [], KINDS)
+    assert made == Begin("remind", {"what": "buy stamps"}, sure=True)
+
+
+@pytest.mark.parametrize("said", ["remind me to do it", "set a reminder", "remind me of something"])
+def test_an_asking_for_nothing_in_particular_names_nothing(said: str) -> None:
+    (made,) = commands(said, [wish(said, "remind", said)], SLOTS, [], KINDS)
+    assert made == Begin("remind", {})
+
+
+def test_an_asking_goes_on_with_the_stretch_behind_it() -> None:
+    said = "remind me to call my mom"
+    cut = [wish(said, "remind", "remind me to"), wish(said, "delete", "call my mom")]
+    (made,) = commands(said, cut, SLOTS, [], KINDS)
+    assert made == Begin("remind", {"what": "call my mom"}, sure=True)
+
+
+def test_an_asking_that_names_something_ends_with_it() -> None:
+    said = "remind me to swim, and I want to learn chess"
+    two = [wish(said, "remind", "remind me to swim"), wish(said, "goal", "I want to learn chess")]
+    made = commands(said, two, SLOTS, [], KINDS)
+    assert [one.wish for one in made if isinstance(one, Begin)] == ["remind", "goal"]

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
+from vivavoce.language.en import titles
 from vivavoce.language.en.numbers import number, numbers_in
 from vivavoce.wire.values import Value
 
@@ -143,7 +144,7 @@ def commands(
     (the time of a reminder, where that of a goal was asked for): `answers` are the slots that can
     be answered now, `kinds` says what each slot is."""
     made: list[Command] = []
-    for wish in found:
+    for wish in _with_what_follows(said, found, able, kinds):
         slots = {name: _words(said, wish, name, kinds) for name in wish.slots}
         text = said[wish.start : wish.end].strip(_EDGES)
         if wish.kind == SET:
@@ -162,6 +163,45 @@ def commands(
     return tuple(made)
 
 
+def _with_what_follows(
+    said: str, found: Sequence[Wish], able: Collection[str], kinds: Mapping[str, str]
+) -> list[Wish]:
+    """An asking has what it asks for after it: "remind me to" goes on with the stretch behind it,
+    and names what stands there, whether it was marked or not."""
+    made: list[Wish] = []
+    for wish in found:
+        last = made[-1] if made else None
+        open_end = last is not None and titles.asked_for(said[last.start : last.end])
+        if last is not None and open_end and open_end[0] == open_end[1]:
+            own = {name: at for name, at in wish.slots.items() if name in _slots(last.kind, able)}
+            made[-1] = replace(last, end=wish.end, slots={**own, **last.slots})
+        else:
+            made.append(wish)
+    return [_named(said, wish, able, kinds) for wish in made]
+
+
+def _named(said: str, wish: Wish, able: Collection[str], kinds: Mapping[str, str]) -> Wish:
+    named = [name for name in _slots(wish.kind, able) if kinds.get(name) == "words"]
+    if len(named) != 1 or named[0] in wish.slots:
+        return wish
+    if (asked := titles.asked_for(said[wish.start : wish.end])) is None:
+        return wish
+    start = wish.start + asked[0]
+    end = _next_slot(wish, start, wish.start + asked[1])
+    if not titles.says_something(titles.stripped(said[start:end])):
+        return wish
+    return replace(wish, slots={named[0]: ((start, end),), **wish.slots})
+
+
+def _slots(kind: str, able: Collection[str]) -> Collection[str]:
+    return able.get(kind, ()) if isinstance(able, Mapping) else ()
+
+
+def _next_slot(wish: Wish, start: int, end: int) -> int:
+    begins = [first for pieces in wish.slots.values() for first, _ in pieces if first > start]
+    return min((end, *begins))
+
+
 def _words(said: str, wish: Wish, name: str, kinds: Mapping[str, str]) -> str:
     """The words of a slot, its pieces put together; of a time nothing is cut off."""
     pieces = wish.slots[name]
@@ -171,6 +211,8 @@ def _words(said: str, wish: Wish, name: str, kinds: Mapping[str, str]) -> str:
         pieces = pieces[-1:]  # "from twenty to forty", "twenty-five, we agreed twenty-five"
     else:
         pieces = _run_on(said, pieces)
+        if kinds.get(name) == "words":
+            pieces = _with_object(said, wish, pieces)
     return " ".join(dict.fromkeys(said[start:end].strip(_EDGES) for start, end in pieces))
 
 
@@ -191,6 +233,19 @@ def _run_on(said: str, pieces: Sequence[tuple[int, int]]) -> tuple[tuple[int, in
         else:
             made.append((start, end))
     return tuple(made)
+
+
+def _with_object(
+    said: str, wish: Wish, pieces: tuple[tuple[int, int], ...]
+) -> tuple[tuple[int, int], ...]:
+    """ "Call" of "call my mom" is all of that: a verb that something must follow has it."""
+    if titles.says_something(" ".join(said[start:end] for start, end in pieces)):
+        return pieces
+    start, end = pieces[-1]
+    whole = _next_slot(wish, start, min(wish.end, titles.clause_end(said, end)))
+    if not titles.says_something(titles.stripped(said[start:whole])):
+        return pieces
+    return (*pieces[:-1], (start, whole))
 
 
 def _whole(said: str, wish: Wish, start: int, end: int) -> tuple[int, int]:

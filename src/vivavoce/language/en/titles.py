@@ -21,11 +21,17 @@ _LEADING = re.compile(
     r"must|want to|ought to|should|to)\b|i(?:'d| would) (?:like|love) to\b|make a note\b|note\b|"
     r"(?:to|that|about|of|for|on|at|in|by)\b)"
 )
-_ASKING = re.compile(
-    r"(?i)^.*\b(?:remind(?:ing)?|tell(?:ing)?|nudg(?:e|ing)|ping|poke|bug|nag|prod|alert|notify|buzz|"
+_ASKED = (
+    r"\b(?:remind(?:ing)?|tell(?:ing)?|nudg(?:e|ing)|ping|poke|bug|nag|prod|alert|notify|buzz|"
     r"prompt|warn|shout at|give me an? \w+|have you remind) ?(?:me )?(?:to|about|of|that)\b"
 )
+_ASKING = re.compile(rf"(?i)^.*{_ASKED}")
 """What is asked for is the rest."""
+_ASKS = re.compile(rf"(?i){_ASKED}\s*")
+_CLAUSE = re.compile(
+    r"(?i)[,.;:!?…–—]|\b(?:because|cos|since|so|but|if|unless|although|though|while|whilst)\b"
+)
+"""What ends the words that a verb has after it."""
 TRAILING = re.compile(
     r"(?i)(?:[\s,.;:!?-]+|\b(?:please|and|or|then|at|on|in|by|for|from|around|about|the|to|thanks|"
     r"thank you|would you|will you|if you can|um+|uh+|okay|ok))$"
@@ -78,6 +84,22 @@ def says_something(title: str) -> bool:
     said = re.findall(r"[^\W_]+", title.casefold())
     found = [word for word in said if word not in _EMPTY]
     return bool(found) and not (said[0] in _OF_SOMETHING and set(said[1:]) <= _PARTICLES)
+
+
+def asked_for(said: str) -> tuple[int, int] | None:
+    """Where in it the words are that name what is asked for: "buy stamps" in "and remind me to buy
+    stamps". None where nothing is named so; where the asking is all there is, they are empty."""
+    if (asking := _ASKS.search(said)) is None:
+        return None
+    start, end = asking.end(), clause_end(said, asking.end())
+    return (start, end) if end == start or says_something(stripped(said[start:end])) else None
+
+
+def clause_end(said: str, start: int) -> int:
+    """Where the clause ends that goes on there."""
+    found = _CLAUSE.search(said, start)
+    end = found.start() if found is not None else len(said)
+    return start + len(said[start:end].rstrip())
 
 
 def before(words: str, said: str) -> str:
