@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from vivavoce.language.en import titles, utterances
-from vivavoce.language.en.utterances import asks, clauses, repaired, requests, settles, wants
+from vivavoce.language.en.utterances import (
+    asks,
+    clauses,
+    orders,
+    repaired,
+    requests,
+    settles,
+    unable,
+    wants,
+)
 
 
 @pytest.mark.parametrize(
@@ -167,3 +176,43 @@ def test_who_broke_off_takes_it_up_with_the_same_word(
 )
 def test_what_is_to_be_done_with_it_is_done_to_it(said: str, words: str, title: str) -> None:
     assert titles.of_what(titles.stripped(words), words, said) == title
+
+
+@pytest.mark.parametrize(
+    ("said", "clause"),
+    [
+        ("I won't manage the ironing today", "I won't manage the ironing today"),
+        ("I can’t make yoga tonight, let's go on Friday", "I can't make yoga tonight"),
+        ("we're not able to do it on Monday so put it on Tuesday", "on Monday "),
+        ("I'm not going to get round to the shed this weekend", "this weekend"),
+    ],
+)
+def test_the_time_that_somebody_cannot_make_is_heard(said: str, clause: str) -> None:
+    (found,) = unable(said)
+    assert found.endswith(clause)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I can't do the soup run, the van's off the road",
+        "I can make it on Monday",
+        "I can't do without it this Monday",
+        "cancel yoga tonight",
+    ],
+)
+def test_who_names_no_time_or_can_is_not_unable_then(said: str) -> None:
+    assert unable(said) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "ordered"),
+    [
+        ("no time today, delete that", True),
+        ("no time today, just drop it please", True),
+        ("no time today, the report is due", False),
+        ("get rid of it", True),
+    ],
+)
+def test_a_clause_that_begins_with_its_verb_is_an_order(said: str, *, ordered: bool) -> None:
+    assert orders(said) is ordered

@@ -1183,3 +1183,34 @@ def test_a_second_wish_that_says_nothing_is_none() -> None:
     )
     assert list(talk.there) == ["A call with Munich"]
     assert "?" not in talk.told.replace("Is there anything else?", "")
+
+
+@pytest.mark.parametrize("meant", ["delete", "move"])
+def test_what_cannot_be_done_today_is_wanted_at_another_time(meant: str) -> None:
+    talk = Talk(thing("food", "Shop for groceries", "today at 5 pm"))
+    slots = {"task": "the groceries", **({"to": "today"} if meant == "move" else {})}
+    said = "I won't manage the groceries today."
+    assert talk.says(said, begin(meant, **slots)).endswith("?")
+    assert not talk.calls
+    talk.says("tomorrow at five", fill(to="tomorrow at five"))
+    assert talk.there == {"Shop for groceries": "tomorrow at 5 PM"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I won't manage the groceries today, delete that.",
+        "I can't do the groceries today so scrap the groceries.",
+        "cancel the groceries",
+    ],
+)
+def test_what_is_to_be_deleted_by_an_order_is_deleted(said: str) -> None:
+    talk = Talk(thing("food", "Shop for groceries", "today at 5 pm"))
+    talk.says(said, begin("delete", task="the groceries"))
+    assert talk.did == ["delete_task"]
+
+
+def test_of_what_repeats_one_time_is_left_out_where_it_cannot_be_done_then() -> None:
+    talk = Talk(thing("tap", "Tap class", "Monday at 6 pm", rule="FREQ=WEEKLY;BYDAY=MO"))
+    talk.says("and tap I can't get to on Monday", begin("delete", task="tap"))
+    assert talk.did == ["delete_task"]

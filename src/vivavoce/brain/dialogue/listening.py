@@ -34,6 +34,13 @@ def _ends_in(words: str, last: str) -> bool:
     return bool(words.split()) and words.rsplit(maxsplit=1)[-1] in last.split()
 
 
+def _moves(hint: Hint) -> bool:
+    """Something of the user's gets another time."""
+    kinds = {(slot.kind, slot.required) for slot in hint.slots.values()}
+    timed = ("time", True) in kinds or ("time", False) in kinds
+    return hint.does == "act" and timed and ("thing", True) in kinds
+
+
 class _Turn(Utterance):
     """One utterance being worked through."""
 
@@ -115,7 +122,7 @@ class _Turn(Utterance):
             return
         slots, said = self._finished(tool, command.slots), self._stretch(command)
         wish = self._but_others(self._filled(self._new(tool), slots, spans, said), command)
-        wish = self._undated(wish, said)
+        wish = self._put_off(self._undated(wish, said), said)
         missing = completing.gap(wish, self.state, self.world)
         if missing is not None and missing.kind == "none" and answers.lets_go(self.said):
             self._drop()  # nothing is meant by it: "never mind, it's gone"
@@ -174,6 +181,31 @@ class _Turn(Utterance):
             if not slot.required_when and name not in wish.values
         ]
         return replace(wish, asked=(*wish.asked, *spare))
+
+    def _put_off(self, wish: Wish, said: str) -> Wish:
+        """ "I won't manage the shopping today": that is the time when it is not, and something that
+        is done once is wanted at another. Of what repeats that one time is left out."""
+        clauses = utterances.unable(said)
+        hint = self.world.hints[wish.tool]
+        mine = [self.state.things[one] for one in self._things_of(wish) if one in self.state.things]
+        if not clauses or len(mine) != 1:
+            return wish
+        if _moves(hint):
+            timed = [n for n, slot in hint.slots.items() if slot.kind == "time"]
+            wrong = {n for n in timed if any(wish.words.get(n, "?") in one for one in clauses)}
+            values = {n: value for n, value in wish.values.items() if n not in wrong}
+            words = {n: value for n, value in wish.words.items() if n not in wrong}
+            return replace(wish, values=values, words=words)
+        moving = [tool for tool, one in self.world.hints.items() if _moves(one)]
+        once = not mine[0].rule and mine[0].kind != "goal"
+        rest = said.replace("’", "'")
+        for one in clauses:
+            rest = rest.replace(one, ", ")
+        meant = utterances.orders(rest) or utterances.settles(rest) == "gone"
+        if not hint.careful or not once or meant or len(moving) != 1:
+            return wish
+        thing = next(n for n, s in self.world.hints[moving[0]].slots.items() if s.kind == "thing")
+        return replace(self._new(moving[0]), values={thing: mine[0].id})
 
     def _finished(self, tool: str, slots: Mapping[str, str]) -> dict[str, str]:
         """Without the words in which the speaker broke off: "to pick up the" names nothing yet."""

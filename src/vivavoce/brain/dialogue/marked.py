@@ -177,7 +177,20 @@ def _with_what_follows(
             made[-1] = replace(last, end=wish.end, slots={**own, **last.slots})
         else:
             made.append(wish)
-    return [_named(said, wish, able, kinds) for wish in made]
+    return [_lasting(said, _named(said, wish, able, kinds), kinds) for wish in made]
+
+
+def _lasting(said: str, wish: Wish, kinds: Mapping[str, str]) -> Wish:
+    """ "Sleep eight hours": how long is part of what is done, and no time for it."""
+    for name, pieces in wish.slots.items():
+        start, end = pieces[0]
+        if kinds.get(name) != "time" or len(pieces) > 1 or not times.lasts(said[start:end]):
+            continue
+        for other, own in wish.slots.items():
+            if kinds.get(other) == "words" and said[own[-1][1] : start].isspace():
+                longer = {**wish.slots, other: (*own[:-1], (own[-1][0], end))}
+                return replace(wish, slots={n: at for n, at in longer.items() if n != name})
+    return wish
 
 
 def _named(said: str, wish: Wish, able: Collection[str], kinds: Mapping[str, str]) -> Wish:

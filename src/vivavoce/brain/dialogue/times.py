@@ -10,6 +10,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from vivavoce.language.en import mentions
+from vivavoce.language.en.numbers import numbers_in
 from vivavoce.language.en.ranges import fits
 from vivavoce.language.en.resolving import Resolution, resolve
 from vivavoce.language.en.times import reading
@@ -21,6 +22,7 @@ from vivavoce.wire.values import Record, Value
 _LOOSE = re.compile(r"(?i)\b(?:week|weekend|month|year|spring|summer|autumn|winter|days)\b")
 _NAMED_DAY = re.compile(r"(?i)\b(?:\w+day|today|tonight|tomorrow|\d+(?:st|nd|rd|th)?|first|last)\b")
 _AMOUNT = re.compile(r"(?i)\b(?:minutes?|hours?|days?|weeks?|months?)\W*$")
+_FIRST = re.compile(r"(?i)(?:for )?(?:an? |half |\d|several |(?P<number>[a-z-]+) )")
 _UNIT = re.compile(r"(?i)\b(?:minutes?|hours?|days?|weeks?|fortnights?|months?)\b|$")
 _DIRECTED = re.compile(
     r"(?i)\b(?:in|later|earlier|sooner|before|after|from|ago|back|forward|up|off|out|along)\b"
@@ -119,6 +121,15 @@ def vague(words: str) -> bool:
 def _bare(words: str) -> bool:
     """ "An hour", and not in which direction."""
     return bool(_AMOUNT.search(words)) and not _DIRECTED.search(words) and not repeats(words)
+
+
+def lasts(words: str) -> bool:
+    """How long, and not when: "eight hours", which is not "in eight hours"."""
+    first = _FIRST.match(words.strip())
+    units = [unit for unit in _UNIT.findall(words) if unit]
+    if first is None or len(units) != 1 or not _bare(words):
+        return False
+    return first["number"] is None or bool(numbers_in(first["number"]))
 
 
 def turned(words: str, said: str) -> str:

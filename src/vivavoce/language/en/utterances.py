@@ -347,6 +347,31 @@ def clauses(text: str) -> list[tuple[int, int]]:
     return found
 
 
+_UNABLE = re.compile(
+    r"(?i)\b(?:i|we)(?:'m| am|'re| are)?(?: \w+)?? (?:won'?t|will not|can'?t|can ?not|couldn'?t|"
+    r"not going to|not gonna|not able to|unable to|never going to)(?: be able to)? "
+    r"(?:manage|make|do|get (?:to|round to|around to|through)|fit|finish)\b(?! without\b)"
+    r"(?:(?!\b(?:so|but|because|cos|let's|can (?:we|you)|could (?:we|you))\b).)*"
+)
+
+
+def unable(text: str) -> list[str]:
+    """The clauses in which the speaker cannot do something at a time that they name: "I can't make
+    yoga tonight, let's go on Friday" has one."""
+    parts = [text[start:end].replace("’", "'") for start, end in clauses(text)]
+    return [match[0] for one in parts if (match := _UNABLE.search(one)) and times_in(match[0])]
+
+
+def orders(text: str) -> bool:
+    """Does a clause begin with what is to be done: "delete that", "so just drop it"?"""
+    words = (re.findall(r"[\w'’]+", text[start:end].casefold()) for start, end in clauses(text))
+    bare = ([word for word in one if word not in _SMALL_FIRST][:1] for one in words)
+    return any(first and first[0] in VERBS for first in bare)
+
+
+_SMALL_FIRST = frozenset(("so", "and", "just", "please", "then", "but", "okay", "ok", "well"))
+
+
 def points_back(clause: str) -> bool:
     """ "Move that to six": it goes on with what was named before."""
     return _POINTS_BACK.match(clause) is not None
