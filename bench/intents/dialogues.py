@@ -396,7 +396,7 @@ TUNED: tuple[Dialogue, ...] = (
             ("I need to do something about my fitness.", "a"),
             ("A long-term goal, I want to run a marathon.", "ac"),
         ),
-        (goal("marathon"),),
+        (goal("marathon", "^$|long.term"),),
     ),
     Dialogue(
         "ambiguous",

@@ -1214,3 +1214,11 @@ def test_of_what_repeats_one_time_is_left_out_where_it_cannot_be_done_then() -> 
     talk = Talk(thing("tap", "Tap class", "Monday at 6 pm", rule="FREQ=WEEKLY;BYDAY=MO"))
     talk.says("and tap I can't get to on Monday", begin("delete", task="tap"))
     assert talk.did == ["delete_task"]
+
+
+def test_what_was_left_open_is_named_later_and_what_was_named_stays() -> None:
+    for first, kept in (("do something about my fitness", "Run a marathon"), ("swim", "Swim")):
+        talk = Talk()
+        talk.says(f"I want to {first}", begin("goal", what=first))
+        talk.says("A long-term one, I want to run a marathon.", fill(what="run a marathon"))
+        assert list(talk.there) == [kept]

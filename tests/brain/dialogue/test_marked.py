@@ -294,3 +294,20 @@ def test_an_asking_that_names_something_ends_with_it() -> None:
     two = [wish(said, "remind", "remind me to swim"), wish(said, "goal", "I want to learn chess")]
     made = commands(said, two, SLOTS, [], KINDS)
     assert [one.wish for one in made if isinstance(one, Begin)] == ["remind", "goal"]
+
+
+@pytest.mark.parametrize(
+    ("said", "by", "slots"),
+    [
+        ("sleep eight hours", "eight hours", {"what": "sleep eight hours"}),
+        ("walk half an hour", "half an hour", {"what": "walk half an hour"}),
+        ("sleep in eight hours", "in eight hours", {"what": "sleep", "by": "in eight hours"}),
+        ("learn chess, two months", "two months", {"what": "learn chess", "by": "two months"}),
+        ("learn chess next month", "next month", {"what": "learn chess", "by": "next month"}),
+    ],
+)
+def test_how_long_something_takes_is_part_of_it(said: str, by: str, slots: dict[str, str]) -> None:
+    what = said.removesuffix(by).strip(" ,")
+    (made,) = commands(said, [wish(said, "goal", said, what=what, by=by)], SLOTS, [], KINDS)
+    assert isinstance(made, Begin)
+    assert made.slots == slots

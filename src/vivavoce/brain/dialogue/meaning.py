@@ -672,6 +672,8 @@ class Utterance:
         marked = command.sure and isinstance(hint, Flow)
         if marked or answers.corrects(self.said) or utterances.means_other(self.said):
             return command
+        if self._named_now(command, hint, wish):
+            return command
         known = {
             s.name or n
             for n, s in hint.slots.items()
@@ -685,6 +687,20 @@ class Utterance:
                     rest.pop(short, None)
                     rest[slot.name or name] = words
         return Fill(rest)
+
+    def _named_now(self, command: Fill, hint: Hint, wish: Wish) -> bool:
+        """ "Do something about my fitness" leaves open what: "I want to run a marathon", when "By
+        when?" was asked, says it."""
+        short = {s.name or n: n for n, s in hint.slots.items() if s.kind == "words"}
+        new = {short[name]: words for name, words in command.slots.items() if name in short}
+        known = {name: str(wish.values.get(name, "")) for name in new}
+        clauses = [re.split(r"[.,;:!?]", self.said.partition(w)[0])[-1] for w in new.values()]
+        return (
+            bool(new)
+            and all(map(titles.leaves_open, known.values()))
+            and all(map(titles.says_something, map(titles.stripped, new.values())))
+            and all(map(utterances.wants, clauses))
+        )
 
     def _described(self, command: Fill, hint: Hint, asked: str) -> Fill:
         """ "Tomorrow's eleven o'clock, the medical": asked which one, the time that one of them has

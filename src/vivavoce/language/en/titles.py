@@ -67,6 +67,7 @@ _POINTED = re.compile(
     r"(?i)(?:\b(?:it|them|those|these|that|this|him|her|em)|'em)\b(?=\W*$)|"
     r"(?:\b(?:it|them|em)|'em)\b(?=\s+(?:to|for|in|on|off|out|up|back|from|with|away|over|before|after|by|at)\b)"
 )
+_SOMETHING = re.compile(r"(?i)\b(?:something|anything|some ?thing or other|a thing or two)\b")
 POINTS = re.compile(r"(?i)\b(?:that|this|it|those|these|them|so)\b")
 
 
@@ -100,6 +101,12 @@ def clause_end(said: str, start: int) -> int:
     found = _CLAUSE.search(said, start)
     end = found.start() if found is not None else len(said)
     return start + len(said[start:end].rstrip())
+
+
+def leaves_open(title: str) -> bool:
+    """Whether it says of what is to be done only that there is something: "do something about my
+    sleep"."""
+    return _SOMETHING.search(title) is not None
 
 
 def before(words: str, said: str) -> str:
