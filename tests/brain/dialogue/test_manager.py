@@ -1222,3 +1222,14 @@ def test_what_was_left_open_is_named_later_and_what_was_named_stays() -> None:
         talk.says(f"I want to {first}", begin("goal", what=first))
         talk.says("A long-term one, I want to run a marathon.", fill(what="run a marathon"))
         assert list(talk.there) == [kept]
+
+
+@pytest.mark.parametrize("meant", [NO, DROP, UNCLEAR])
+@pytest.mark.parametrize(
+    "said", ["No, there is no date for that.", "There isn't a date.", "I don't have a deadline."]
+)
+def test_that_there_is_no_date_is_an_answer_and_drops_nothing(said: str, meant: Command) -> None:
+    talk = Talk()
+    talk.says("I want to learn Welsh", begin("goal", what="learn Welsh"))
+    talk.says(said, meant)
+    assert list(talk.there) == ["Learn Welsh"]

@@ -627,7 +627,11 @@ class Utterance:
             return UNCLEAR
         if asked.kind == "which" and (when := self._other_slot(hint, slot)):
             return Fill({when: self.said})
-        if self._optional() and answers.whenever(self.said) and not times.find(self.said):
+        open_ = answers.whenever(self.said) or (
+            # "There is no date": that is the answer, and what it is for is still wanted.
+            isinstance(command, Plain) and utterances.undated(self.said)
+        )
+        if self._optional() and open_ and not times.find(self.said):
             return Plain("no")
         timed = slot is not None and slot.kind == "time" and asked.slot in wish.values
         if timed and answers.whenever(self.said) and not times.find(self.said):

@@ -229,8 +229,8 @@ _INTENDS = re.compile(
     r"gotta|must|should|(?:i|we)(?:'ll| will))\b"
 )
 _UNDATED = re.compile(
-    r"(?i)\b(?:no|without an?y?|not an?y?|n't (?:have|want|need|got) an?y?|"
-    r"not (?:putting|setting) an?y?)"
+    r"(?i)(?:\b(?:no|without an?y?|not an?y?|not (?:putting|setting) an?y?)|"
+    r"n['’]t(?: (?:have|want|need|got|be|really))* an?y?)"
     r"(?: (?:particular|real|set|fixed|specific|exact|certain|big|great))?"
     r" (?:dates?|deadlines?|rush|hurry|time ?limit|time ?line|time ?frame)\b|"
     r"\b(?:don'?t|do not|dunno|no idea|not sure)(?: (?:really|yet|even))?(?: know)? (?:by )?when\b"
