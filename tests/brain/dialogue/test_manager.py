@@ -23,7 +23,7 @@ from tests.brain.dialogue.talking import (
     thing,
 )
 from vivavoce.brain.dialogue.commands import Command, Fill, Plain
-from vivavoce.wire.hints import Hint
+from vivavoce.wire.hints import Hint, Slot
 
 BANK = thing("bank", "Call with the bank", "tomorrow at 10 am")
 MUM = thing("mum", "Call Mum", "tomorrow at 6 pm")
@@ -1233,3 +1233,13 @@ def test_that_there_is_no_date_is_an_answer_and_drops_nothing(said: str, meant: 
     talk.says("I want to learn Welsh", begin("goal", what="learn Welsh"))
     talk.says(said, meant)
     assert list(talk.there) == ["Learn Welsh"]
+
+
+def test_a_sum_is_not_on_a_list() -> None:
+    slots = {**PLANS["list_tasks"].slots, "thing_id": Slot(name="task", kind="thing")}
+    hints = {**PLANS, "list_tasks": PLANS["list_tasks"].model_copy(update={"slots": slots})}
+    talk = Talk(BANK, hints=hints)
+    talk.says("What's twelve times fourteen?", begin("list", when="twelve"))
+    assert not talk.calls
+    talk.says("What's on at twelve?", begin("list", when="at twelve"))
+    assert talk.did == ["list_tasks"]

@@ -19,7 +19,7 @@ from vivavoce.brain.dialogue.flows.arguments import Missing, made
 from vivavoce.brain.dialogue.flows.carrying import of_workspace
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World, makes
 from vivavoce.brain.dialogue.things import goes_on, means_all, named, same_title, sets_in, similar
-from vivavoce.language.en import answers, titles, utterances
+from vivavoce.language.en import answers, naming, titles, utterances
 from vivavoce.language.en.ending import VERBS
 from vivavoce.language.en.mentions import places_in
 from vivavoce.language.en.wishes import clauses_of
@@ -216,7 +216,17 @@ class Utterance:
             return Plain("undo")
         if does == "amend":
             return Fill(command.slots) if command.slots else None
+        if does == "tell" and self._of_no_thing(command, tool):
+            return Plain("cannot")
         return self._corrected(command, tool)
+
+    def _of_no_thing(self, command: Begin, tool: str) -> bool:
+        """ "What's twelve times fourteen?" asks for nothing that the user's things could tell."""
+        slots = self.world.hints[tool].slots
+        given = filling.params(self.world.hints[tool], command.slots, self.world)
+        named = any(slots[name].kind == "thing" for name in given)
+        about = any(slot.kind == "thing" for slot in slots.values())
+        return about and not named and naming.asks_for_sum(command.said or self.said)
 
     def _by_name(self, command: Command) -> Command:
         """Of several wishes in one breath a model tends to take all for the first kind: one that is

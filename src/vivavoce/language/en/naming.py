@@ -436,6 +436,11 @@ def sounds_like_sum(text: str) -> bool:
     return how_many_numbers(text) > 1 and _SUMS.search(text) is not None
 
 
+def asks_for_sum(text: str) -> bool:
+    """A sum and nothing else of numbers; "3/4" may be a day."""
+    return bool(expression(re.sub(r"\b\d{1,2}/\d{1,2}\b", "", text)))
+
+
 def how_many_numbers(text: str) -> int:
     words = re.findall(r"[a-z]+|\d[\d.]*", text.lower())
     return sum(not one.ordinal for one in found(words))
