@@ -1243,3 +1243,12 @@ def test_a_sum_is_not_on_a_list() -> None:
     assert not talk.calls
     talk.says("What's on at twelve?", begin("list", when="at twelve"))
     assert talk.did == ["list_tasks"]
+
+
+@pytest.mark.parametrize("meant", [UNCLEAR, NO, fill(event="thread"), fill(what="thread")])
+def test_a_word_that_was_misheard_is_put_right_whatever_was_asked(meant: Command) -> None:
+    talk = Talk()
+    talk.says("remind me to buy bread", remind(what="buy bread"))
+    assert "?" in talk.says("No, I said thread, not bread.", meant)
+    talk.says("tomorrow at ten", fill(when="tomorrow at ten"))
+    assert talk.there == {"Buy thread": "tomorrow at 10 AM"}

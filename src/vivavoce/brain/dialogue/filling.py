@@ -306,8 +306,11 @@ def _put(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
     if slot.kind == "thing":
         return _thing(wish, name, slot, words, heard)
     value: Any = words
-    if wish.amends is not None and slot.kind == "words":
-        value = retitled(str(wish.amends.wish.values.get(name, "")), words, wish, heard)
+    there = wish if wish.amends is None else wish.amends.wish
+    before = str(there.values.get(name, ""))
+    renamed = wish.amends is not None or (before and utterances.replaced(heard.said, before))
+    if slot.kind == "words" and renamed:
+        value = retitled(before, words, wish, heard)
     elif slot.kind == "time":
         value = _time(wish, name, words, heard)
     elif slot.kind == "repeat":

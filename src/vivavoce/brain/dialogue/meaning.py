@@ -97,7 +97,7 @@ class Utterance:
             commands = [c for c in commands if not self._taken_back(c)] or [Plain("drop")]
         if answers.wants_no_more(self.said):  # whatever the model hears in it
             return [Plain("no")]
-        if (resumed := self._resumed()) is not None:
+        if (resumed := self._resumed() or self._misheard(commands)) is not None:
             return [resumed]
         if any(isinstance(c, Begin | Fill) and c.sure for c in commands):
             return self._as_marked(commands)
@@ -546,12 +546,24 @@ class Utterance:
             right = utterances.replaced(self.said, self._title_of(deed))
             if hint is None or not makes(hint) or not right:
                 continue
-            own = [s.name or n for n, s in hint.slots.items() if s.kind == "words" and s.required]
-            timed = {s.name or n for n, s in hint.slots.items() if s.kind == "time"}
-            given = [(n, w) for c in commands if isinstance(c, Begin | Fill)
-                     for n, w in c.slots.items() if n in timed]  # fmt: skip
-            return Fill({own[0]: right, **dict(given)}) if own else None
+            return self._called(right, hint, commands)
         return None
+
+    def _misheard(self, commands: Sequence[Command]) -> Fill | None:
+        """ "No, I said thread, not bread", whatever was asked: what is open is called otherwise."""
+        wish = self._asked_wish()
+        hint = self.world.hints.get(wish.tool) if wish is not None else None
+        if wish is None or hint is None or not makes(hint):
+            return None
+        right = utterances.replaced(self.said, self._heading(wish))
+        return self._called(right, hint, commands) if right else None
+
+    def _called(self, right: str, hint: Hint, commands: Sequence[Command]) -> Fill | None:
+        own = [s.name or n for n, s in hint.slots.items() if s.kind == "words" and s.required]
+        timed = {s.name or n for n, s in hint.slots.items() if s.kind == "time"}
+        given = [(n, w) for c in commands if isinstance(c, Begin | Fill)
+                 for n, w in c.slots.items() if n in timed]  # fmt: skip
+        return Fill({own[0]: right, **dict(given)}) if own else None
 
     def _new_time(self, commands: Sequence[Command], found: Sequence[times.Span]) -> str:
         """What the model copied, or the first that is said after "no"."""
