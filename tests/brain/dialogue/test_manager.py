@@ -1252,3 +1252,10 @@ def test_a_word_that_was_misheard_is_put_right_whatever_was_asked(meant: Command
     assert "?" in talk.says("No, I said thread, not bread.", meant)
     talk.says("tomorrow at ten", fill(when="tomorrow at ten"))
     assert talk.there == {"Buy thread": "tomorrow at 10 AM"}
+
+
+def test_it_is_what_the_question_was_about() -> None:
+    talk = Talk(BANK, MUM)
+    talk.says("can you move the call with the bank?", move(task="the call with the bank"))
+    talk.says("push it to Friday at noon", fill(task="it", to="to Friday at noon"))
+    assert talk.there["Call with the bank"] == "Friday, November 20 at 12 PM"

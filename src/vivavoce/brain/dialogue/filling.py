@@ -302,6 +302,8 @@ def _loosely_timed(hint: Hint, given: Mapping[str, str], world: World) -> str | 
 
 
 def _put(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
+    if slot.kind == "thing" and (name in wish.values or wish.many) and mentions.only_points(words):
+        return wish  # asked when, "push it to Friday" is about what is spoken of
     wish = replace(wish, words={**wish.words, name: words}, problem="")
     if slot.kind == "thing":
         return _thing(wish, name, slot, words, heard)

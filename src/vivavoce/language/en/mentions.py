@@ -99,6 +99,14 @@ def of_that(words: str) -> bool:
     return re.search(r"(?i)\b(?:before|after) (?:that|it|this)\b", words) is not None
 
 
+def only_points(words: str) -> bool:
+    """ "It", "that one": no name, and no place among others."""
+    return (
+        re.fullmatch(r"(?i)\W*(?:it|that|this|him|her|them|(?:that|this) one)\W*", words)
+        is not None
+    )
+
+
 def points(words: str) -> bool:
     """At something that was spoken of: "drop that one", "forget it"."""
     return re.search(r"(?i)\b(?:it|that|this|them|those|that one|this one)\b", words) is not None
