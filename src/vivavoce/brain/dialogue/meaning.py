@@ -718,7 +718,7 @@ class Utterance:
         """ "Do something about my fitness" leaves open what: "I want to run a marathon", when "By
         when?" was asked, says it."""
         short = {s.name or n: n for n, s in hint.slots.items() if s.kind == "words"}
-        new = {short[name]: words for name, words in command.slots.items() if name in short}
+        new = {short[n]: words for n, words in command.slots.items() if n in short and words}
         known = {name: str(wish.values.get(name, "")) for name in new}
         clauses = [re.split(r"[.,;:!?]", self.said.partition(w)[0])[-1] for w in new.values()]
         return (
