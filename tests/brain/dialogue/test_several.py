@@ -8,6 +8,7 @@ from dataclasses import replace
 from tests.brain.dialogue.talking import (
     DROP,
     MANY,
+    NO,
     PLANS,
     UNCLEAR,
     Talk,
@@ -291,3 +292,12 @@ def test_a_clock_that_is_named_afterwards_is_the_one_meant() -> None:
     command = remind(what="A call", when="tomorrow at half ten in the morning")
     talk.says(said, replace(command, sure=True))
     assert talk.there == {"A call": "tomorrow at 1:30 AM"}
+
+
+def test_one_more_of_the_kind_is_no_other_name_for_what_is_open() -> None:
+    talk = Talk()
+    talk.says("I want to run a marathon", begin("goal", what="run a marathon"))
+    said = "I also want to learn the guitar"
+    talk.says(said, replace(fill(what="learn the guitar"), sure=True))
+    talk.says("no date", NO)
+    assert {"Run a marathon", "Learn the guitar"} <= set(talk.there)

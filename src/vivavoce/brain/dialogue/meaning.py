@@ -662,6 +662,8 @@ class Utterance:
             return Plain("yes")
         if asked.kind != "slot" and answers.neither(self.said) and isinstance(command, Plain):
             return Plain("no")
+        if isinstance(command, Fill) and self._another(command, hint, wish):
+            return Begin(hint.wish, command.slots, sure=command.sure)
         if isinstance(command, Fill) and slot is not None:
             command = self._untaken(command, hint, wish)
             if not command.slots:
@@ -682,6 +684,14 @@ class Utterance:
             if answer and command.kind in ("yes", "no", "unclear", "chat", "thanks", "drop"):
                 return Plain(answer)
         return command
+
+    def _another(self, command: Fill, hint: Hint, wish: Wish) -> bool:
+        """ "I also want to learn the guitar", asked until when the marathon is for: no other name
+        for it, but one more of the kind."""
+        given = filling.params(hint, command.slots, self.world)
+        named = [n for n in given if hint.slots[n].kind == "words" and hint.slots[n].required]
+        other = any(n in wish.words and not similar(given[n], wish.words[n]) for n in named)
+        return other and utterances.adds_to_that(self.said)
 
     def _aside(self, command: Begin, slot: Slot, wish: Wish) -> bool:
         """ "He's called Hodges, by the way", when "When?" was asked: nothing new is wanted."""
