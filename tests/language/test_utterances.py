@@ -216,3 +216,18 @@ def test_who_names_no_time_or_can_is_not_unable_then(said: str) -> None:
 )
 def test_a_clause_that_begins_with_its_verb_is_an_order(said: str, *, ordered: bool) -> None:
     assert orders(said) is ordered
+
+
+@pytest.mark.parametrize(
+    ("said", "greets"),
+    [
+        ("Good morning!", True),
+        ("Hello, how are you?", True),
+        ("hi there", True),
+        ("hey, remind me to call Ann", False),
+        ("Hi, what's on today?", False),
+        ("tomorrow morning", False),
+    ],
+)
+def test_a_greeting_is_nothing_more(said: str, greets: bool) -> None:
+    assert utterances.greets(said) is greets

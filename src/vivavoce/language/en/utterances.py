@@ -132,6 +132,19 @@ def adds_to_that(text: str) -> bool:
     return _ALSO.search(text) is not None and _GOES_BACK.search(text) is None
 
 
+_GREETS = re.compile(
+    r"(?i)\W*(?:(?:oh|well|ah|and|so)\W+)*(?:hi|hello|hey|hiya|howdy|g'day|greetings|"
+    r"(?:good )?(?:morning|afternoon|evening)|good day)(?:\W+(?:there|again|to you|you|all|everyone|"
+    r"mate|love|\w+))?\W*(?:(?:and )?how(?:'s| is| are)?\b[^.?!]{0,30})?\W*"
+)
+
+
+def greets(text: str) -> bool:
+    """Nothing but good manners at the beginning: "Hello, how are you?"."""
+    return len(text.split()) <= _GREETING and _GREETS.fullmatch(text) is not None
+
+
+_GREETING = 8
 _SAYING = re.compile(
     r"(?i)[\s,–—-]*\b(?:as |like )?i (?:was|were) (?:going to say|about to say|saying)\W*$"
 )
