@@ -134,7 +134,8 @@ def adds_to_that(text: str) -> bool:
 
 _GREETS = re.compile(
     r"(?i)\W*(?:(?:oh|well|ah|and|so)\W+)*(?:hi|hello|hey|hiya|howdy|g'day|greetings|"
-    r"(?:good )?(?:morning|afternoon|evening)|good day)(?:\W+(?:to you|\w+))?\W*(?:(?:and )?how(?:'s| is| are)?\b[^.?!]{0,30})?\W*"
+    r"(?:good )?(?:morning|afternoon|evening)|good day)(?:\W+(?:to you|\w+))?\W*"
+    r"(?:(?:and )?how(?:'s| is| are)?\b[^.?!]{0,30})?\W*"
 )
 
 
