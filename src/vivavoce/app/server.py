@@ -257,6 +257,7 @@ def assemble(
             store,
             clock,
             toolset.files,
+            toolset.changes,
             work,
             end=library.end_all,
             clear=clear,
