@@ -16,7 +16,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, Table, bindparam, false, func, literal, select
 
-from vivavoce.errors import PayloadTooLarge, RateLimited, VivavoceError
+from vivavoce.errors import Forbidden, PayloadTooLarge, RateLimited, VivavoceError
 from vivavoce.store.rows import Fields
 from vivavoce.store.schema import (
     approvals,
@@ -29,6 +29,7 @@ from vivavoce.store.schema import (
 )
 from vivavoce.wire.records.plans import NEVER_BEGAN, SessionLimits
 from vivavoce.wire.records.talk import Within
+from vivavoce.wire.records.work import at_least
 
 TEN_MINUTES = timedelta(minutes=10)
 LONGEST = timedelta(days=1)
@@ -62,6 +63,11 @@ def hold(connection: Connection, row: Fields, limits: SessionLimits | None) -> N
     """Raises where the user has had enough."""
     if limits is None:
         return
+    if limits.one_of_many and not all(
+        at_least(row["role"], its) for its in connection.execute(LED, row).scalars()
+    ):
+        told = "This conversation was led with a higher role meanwhile."
+        raise Forbidden(told, role=row["role"])
     at = row["created_at"]
     since = at - max(LONGEST, timedelta(seconds=limits.stale_seconds))
     given = {"user_id": row["user_id"], "since": since}
@@ -73,6 +79,16 @@ def hold(connection: Connection, row: Fields, limits: SessionLimits | None) -> N
     )
     if fault is not None:
         raise fault
+
+
+LED = (
+    select(voice_sessions.c.role)
+    .distinct()
+    .where(
+        voice_sessions.c.conversation_id
+        == bindparam("conversation_id", type_=voice_sessions.c.conversation_id.type)
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,9 +140,9 @@ class Library:
             created_at=now,
             updated_at=now,
             counted=False,  # it takes nothing of ours
+            role=role,
             metadata={
                 "tracked": True,
-                "options": {"role": role},
                 **({"custom": conversation.metadata} if metadata else {}),
             },
         )
