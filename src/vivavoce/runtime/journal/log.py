@@ -253,15 +253,7 @@ class Journal:
         """
         if self._position < 0:
             raise RuntimeError("Open the journal before subscribing")
-        if self._streams >= self._max_streams:
-            raise Unavailable("Too many event streams are open", retry_after_ms=5000)
-        if 0 < self._user_streams <= self._of_user[only.user_id]:
-            raise RateLimited(
-                f"You have {self._user_streams} event streams open, as many as one user may have.",
-                what="streams",
-                limit=self._user_streams,
-                retry_after_ms=5000,
-            )
+        self.check_room(only.user_id)
         subscription = Subscription(self, only, after=after, follow=follow, limit=self._queue)
         self._index.setdefault((only.user_id, only.session_id), set()).add(subscription)
         self._streams += 1
@@ -269,6 +261,18 @@ class Journal:
         if self._closed.is_set():
             subscription.close()
         return subscription
+
+    def check_room(self, user_id: str) -> None:
+        """Raises `Unavailable` or `RateLimited` where there is none for another stream."""
+        if self._streams >= self._max_streams:
+            raise Unavailable("Too many event streams are open", retry_after_ms=5000)
+        if 0 < self._user_streams <= self._of_user[user_id]:
+            raise RateLimited(
+                f"You have {self._user_streams} event streams open, as many as one user may have.",
+                what="streams",
+                limit=self._user_streams,
+                retry_after_ms=5000,
+            )
 
     @property
     def position(self) -> int:
