@@ -260,6 +260,7 @@ def assemble(
             toolset.changes,
             work,
             end=library.end_all,
+            audit=journal.audit,
             clear=clear,
             without_calls=executor.without,
         ),

@@ -23,6 +23,7 @@ from vivavoce.processes.programs import find, search_path
 from vivavoce.processes.starting import environment
 from vivavoce.runtime.agents.agent import Agent
 from vivavoce.runtime.agents.mcp import McpServer, resolve
+from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.people.data import Files, UserData
 from vivavoce.runtime.people.memory import DISCOVERIES, Place
 from vivavoce.runtime.ports import Clock, Store
@@ -182,7 +183,9 @@ def resting_data(settings: Settings, store: Store, clock: Clock) -> UserData:
         clear_kept(settings.data_dir / "brain")
 
     files, work = _workspaces(settings), _Resting(_work_url(settings))
-    return UserData(store, clock, files, _changes(settings), work, end=nobody, clear=clear)
+    audit = Journal(store, clock).audit
+    kept = (files, _changes(settings), work)
+    return UserData(store, clock, *kept, end=nobody, audit=audit, clear=clear)
 
 
 def _changes(settings: Settings) -> Changes:

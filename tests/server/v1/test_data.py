@@ -71,7 +71,8 @@ async def test_the_export_has_everything_of_the_user_and_nothing_of_others(tmp_p
         assert file["path"] == "notes.md"
         assert base64.b64decode(file["base64"]).decode() == NEEDLE
         nobody = json.loads((await d.http.get("/api/v1/data", **by("nobody"))).text)
-        assert (nobody["data"], nobody["work"], nobody["files"]) == ({}, [], [])
+        assert (nobody["work"], nobody["files"]) == ([], [])
+        assert set(nobody["data"]) == {"audit"}, "that this was asked for"
         assert nobody["changes"] == []
         (change,) = told["changes"]
         assert (change["path"], change["base64"]) == ("notes.md", None), "it was new"
@@ -116,6 +117,18 @@ async def test_what_can_be_taken_back_is_kept_over_a_restart_exported_and_delete
         assert holding(data, NEEDLE)
         await deleted(d, ADA, confirm="everything")
         assert holding(tmp_path, NEEDLE) == []
+
+
+async def test_an_export_and_a_deletion_are_audited(tmp_path: Path) -> None:
+    async with doors(tmp_path, **SETTINGS) as d:
+        await everything(d, ADA, NEEDLE)
+        await d.http.get("/api/v1/data", **by(ADA))
+        await deleted(d, ADA, confirm="everything")
+        lines = [one for one in await d.here.store.audit(user_id=ADA) if one.action == "data"]
+        assert [(one.what, one.outcome, one.role) for one in lines] == [
+            ("everything of the user, as json", "export begun", "user"),
+            ("everything of the user", "deleted", "user"),
+        ]
 
 
 async def exported(d: Doors, user: str, meanwhile: Callable[[], None]) -> dict[str, str | None]:

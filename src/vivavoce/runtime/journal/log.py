@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from datetime import datetime
 
+import orjson
+
 from vivavoce.errors import OutcomeUnknown, RateLimited, Unavailable
 from vivavoce.language.en.numbers import redact_encoded
 from vivavoce.logs import fields
@@ -23,7 +25,7 @@ from vivavoce.runtime.journal.streams import Filter, Subscription, Tell
 from vivavoce.runtime.ports import Clock, LogBounds, Store
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.events import Heartbeat, StreamReset, VoiceEvent, to_log
-from vivavoce.wire.records.plans import Person
+from vivavoce.wire.records.plans import AccessToken, Delivery, Person
 from vivavoce.wire.records.talk import (
     Announce,
     Audited,
@@ -55,6 +57,9 @@ class Asking(Value):
 
 _NOBODY = Asking()
 ASKING: ContextVar[Asking] = ContextVar("asking", default=_NOBODY)
+_SERVERS = frozenset({"session.moved", "provider.changed", "task.due"})
+"""What no user did: a session went to another server or provider, something came due."""
+_HOW = ("reason", "owner", "left_by", "provider", "previous", "reminder_id")
 _WRITES = frozenset({"write_file", "edit_file", "undo_change"})
 _SHOWN = 200  # characters
 
@@ -385,7 +390,8 @@ def _offer(readers: Iterable[Subscription], event: LogEvent) -> None:
 
 
 def audited(changes: Sequence[Change], now: datetime) -> list[AuditLine]:
-    """Who did what, as these changes say: sessions, calls, answers to requests, deletions."""
+    """Who did what, as these changes say: sessions and where they went, calls, answers to requests,
+    deletions, tokens."""
     found: list[AuditLine] = []
     for change in changes:
         match change:
@@ -399,12 +405,27 @@ def audited(changes: Sequence[Change], now: datetime) -> list[AuditLine]:
                     found.append(_answered(asked, now))
             case Put(Person() as person):
                 found.append(_line("profile", "preferences", "changed", person.id, now))
+            case Put(AccessToken() as token):
+                done = "made" if token.revoked_at is None else "revoked"
+                found.append(_line("token", f"{token.name}, for {token.role}", done, "", now))
+            case Put(Delivery(action="due") as sent) if sent.status != "pending":
+                found.append(_line("delivery", sent.intent_id, sent.status, sent.user_id, now))
+            case Announce(LogEvent(type=kind) as event) if kind in _SERVERS:
+                what = f"{kind} {event.session_id or ''}".strip()
+                found.append(_line("server", what, _how(event), event.user_id, now))
             case DropConversation(conversation_id, user_id):
                 what = f"conversation {conversation_id}"
                 found.append(_line("deletion", what, "deleted", user_id, now))
             case _:
                 pass
     return found
+
+
+def _how(event: LogEvent) -> str:
+    """Names and reasons of ours, and nothing that was said."""
+    data = orjson.loads(event.data)
+    parts = [f"{name} {data[name]}" for name in _HOW if data.get(name)]
+    return ", ".join(parts) or "done"
 
 
 def _called(call: ToolCall, now: datetime) -> list[AuditLine]:

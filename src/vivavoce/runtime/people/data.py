@@ -115,13 +115,14 @@ class UserData:
         work: Work,
         *,
         end: Callable[[str], Awaitable[int]],
+        audit: Callable[[str, str, str, str], Awaitable[None]],
         clear: Callable[[], Awaitable[None]] = nothing,
         without_calls: Callable[[str], AbstractAsyncContextManager[None]] = _no_calls,
     ) -> None:
-        """`without_calls`: while it is entered no tool call of the user runs or begins, and
-        nothing is written of one that ran."""
+        """`audit` is the journal's. `without_calls`: while it is entered no tool call of the user
+        runs or begins, and nothing is written of one that ran."""
         self._store, self._clock, self._files, self._work = store, clock, files, work
-        self._changes = changes
+        self._changes, self._audit = changes, audit
         self._end, self._clear, self._without_calls = end, clear, without_calls
 
     async def delete(self, user_id: str, *, counts: bool = False) -> Deleted:
@@ -134,11 +135,15 @@ class UserData:
             files = await asyncio.to_thread(self._files.forget, user_id)
             await asyncio.to_thread(self._changes.forget, user_id)
         await self._clear()
+        await self._audit("data", "everything of the user", "deleted", user_id)
         log.info("All that was kept of a user is deleted", extra=fields(rows=sum(rows.values())))
         return Deleted(sessions_ended=ended, rows=rows, files=files, workspace_kept=own is None)
 
-    def export(self, user_id: str, form: Format) -> AsyncIterator[bytes]:
-        return _gathered(self._json(user_id) if form == "json" else self._markdown(user_id))
+    async def export(self, user_id: str, form: Format) -> AsyncIterator[bytes]:
+        await self._audit("data", f"everything of the user, as {form}", "export begun", user_id)
+        pieces = self._json(user_id) if form == "json" else self._markdown(user_id)
+        async for piece in _gathered(pieces):
+            yield piece
 
     async def _tasks(self, user_id: str) -> list[str]:
         return [task.id for task in await self._store.tasks(user_id=user_id, limit=_ALL)]
