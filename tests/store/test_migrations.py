@@ -114,6 +114,9 @@ async def test_what_the_first_release_stored_is_kept_and_counted(url: str) -> No
     async with opened(url) as store:
         await store.commit([Put(approval("a")), Put(delivery()), Put(todo(scheduled_at=at(60)))])
     with connected(url) as connection:
+        before = connection.execute(text("SELECT user_id, bytes FROM stored")).all()
+        for table in ("messages", "tool_calls", "conversations", "goals", "milestones", "tasks"):
+            _drop_counting(connection, table)
         _drop_what_is_due(connection)
         connection.execute(text("DROP INDEX idx_approvals_reach"))
         for name in ("asked_by", "because", "reach", "revoked_at", "role"):
@@ -124,9 +127,6 @@ async def test_what_the_first_release_stored_is_kept_and_counted(url: str) -> No
             for name in ("owner", "epoch"):
                 connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {name}"))
         connection.execute(text("ALTER TABLE conversations DROP COLUMN gist"))
-        before = connection.execute(text("SELECT user_id, bytes FROM stored")).all()
-        for table in ("messages", "tool_calls", "conversations"):
-            _drop_counting(connection, table)
         added = ("audit", "audit_head", "access_tokens", "stored", "instances", "asks")
         for table in (*added, "recordings"):
             connection.execute(text(f"DROP TABLE {table}"))
@@ -165,6 +165,8 @@ async def test_a_session_of_before_keeps_the_role_that_its_metadata_had(url: str
         await store.commit([PutSession(one, new=True) for one in old])
     with connected(url) as connection:
         connection.execute(text("ALTER TABLE voice_sessions DROP COLUMN role"))
+        for table in ("goals", "milestones", "tasks"):
+            _drop_counting(connection, table)
         connection.execute(update(versions).values(version_num="0013"))
     async with opened(url) as store:
         for name, (told, role) in before.items():

@@ -272,6 +272,7 @@ def assemble(
             limits=lambda: shares.of_sessions(profile.agent.session_limits()),
             time_zone=settings.time_zone,
             changed=voice.inform,
+            shares=shares,
         ),
         tickets=Tickets(clock, home=name),
         streams=stream_tokens(settings, clock),

@@ -24,7 +24,8 @@ from vivavoce.server import api
 from vivavoce.server.doors import status
 from vivavoce.testing import ManualClock, MemoryStore
 from vivavoce.tools.functions import tool
-from vivavoce.wire.records.talk import Entry, Kind, PutEntry, new_id
+from vivavoce.wire.records.plans import Goal
+from vivavoce.wire.records.talk import Entry, Kind, Put, PutEntry, new_id
 
 BOB = {"x-user-id": "bob"}
 EVERY = {
@@ -192,6 +193,26 @@ async def test_so_many_megabytes(tmp_path: Path) -> None:
         call = {"arguments": {"text": "x" * 100_000}}
         refused(await d.http.post("/execute/count_letters", json=call), 413, "payload_too_large")
         assert (await d.post("/execute/count_letters", {"arguments": {"text": "abc"}}))["success"]
+
+
+async def test_what_a_user_plans_takes_of_their_megabytes(tmp_path: Path) -> None:
+    async with doors(tmp_path, user_megabytes=1) as d:
+        long = "x" * 900
+        for path, body in (
+            ("/api/v1/goals", {"statement": "Run", "context_notes": long}),
+            ("/api/v1/tasks", {"title": long[:200], "when": "tomorrow at nine"}),
+        ):
+            now, count = d.here.clock.now(), 0
+            fill = [
+                Goal(id=new_id(), user_id="local", statement=long, created_at=now, updated_at=now)
+                for _ in range(900)
+            ]
+            await d.here.store.commit([Put(one) for one in fill])
+            while (answer := await d.http.post(path, json=body)).status_code < 300:
+                count += 1
+                assert count < 200
+            assert refused(answer, 413, "payload_too_large")["details"]["what"] == "megabytes"
+            await d.post(path, body, headers=BOB)
 
 
 async def test_so_many_live_sessions_at_all_servers(tmp_path: Path) -> None:

@@ -1,11 +1,12 @@
 """The role of whoever asked for a session has a column of its own. It was among what they asked
-for, in the session's metadata."""
+for, in the session's metadata. And what a user plans counts as stored, too."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 from alembic import op
 
+from vivavoce.store import limits
 from vivavoce.store.columns import Words
 
 revision = "0015"
@@ -36,3 +37,4 @@ def upgrade() -> None:
     # Before there were roles, whoever was let in might do everything.
     op.execute(_POSTGRES if op.get_bind().dialect.name == "postgresql" else _SQLITE)
     op.execute(_UNKNOWN)
+    limits.count_anew(op.get_bind())
