@@ -2,7 +2,10 @@
 
     python -m tests.supply_chain --write            locks/licences.toml and THIRD-PARTY.md
     python -m tests.supply_chain sbom               dist/vivavoce.cdx.json, as a wheel has it
-    python -m tests.supply_chain audit PIP_AUDIT    known faults in what is locked
+    python -m tests.supply_chain audit PIP_AUDIT    hashes, licences, known faults of what is locked
+
+`audit` ends with 0 if all was asked and nothing is wrong, 1 if something is, and 3 if nothing wrong
+was found but somebody could not be asked, as offline.
 
 A licence is what a package says of itself. Where it says it unclearly, somebody has looked, and
 `locks/licences.toml` has the answer.
@@ -10,13 +13,16 @@ A licence is what a package says of itself. Where it says it unclearly, somebody
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import PackageMetadata, PackageNotFoundError, metadata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from importlib.metadata import PackageMetadata, PackageNotFoundError, distribution, metadata
 from pathlib import Path
 from typing import Any
 
@@ -187,55 +193,173 @@ def _page_notices() -> Iterator[str]:
         )
 
 
+# --- What can be checked here -----------------------------------------------------------------
+
+
+def checked_here() -> list[str]:
+    """What is wrong, in words, with what needs nobody else: hashes and licences. Says what it
+    looked at."""
+    wrong: list[str] = []
+
+    def say(what: str, found: list[str]) -> None:
+        print(f"{what}: {'fine' if not found else f'{len(found)} wrong'}")
+        for each in found[:_MOST]:
+            print(f"  {each}")
+        wrong.extend(found)
+
+    names = sorted(each.stem for each in LOCKS.glob("*.txt"))
+    say(f"hashes in the locks of {', '.join(names)}", [x for n in names for x in _unhashed(n)])
+    for folder in NPM:
+        packages = npm_packages(folder)
+        bare = [f"{name} has no hash" for name, each in packages.items() if not _hashed(each)]
+        say(f"hashes of {len(packages)} packages in {folder}/package-lock.json", bare)
+    installed, files, changed = _installed()
+    say(f"{files} files of {installed} installed packages, by hash as they were installed", changed)
+    licences, shipped = known(), list(locked(*SHIPPED))
+    others = [name for name in locked(*WORKED_WITH) if name not in shipped]
+    forbidden = problems(licences, shipped, ALLOWED)
+    forbidden += problems(licences, others, ALLOWED | ONLY_RUN)
+    for folder in NPM:
+        told = {name: str(each.get("license")) for name, each in npm_packages(folder).items()}
+        forbidden += problems(told, list(told), ALLOWED)
+    say("licences of all that is locked", forbidden)
+    return wrong
+
+
+def npm_packages(folder: str) -> dict[str, dict[str, Any]]:
+    told = json.loads((ROOT / folder / "package-lock.json").read_text())["packages"]
+    return {name: each for name, each in told.items() if name}
+
+
+def _hashed(package: Mapping[str, Any]) -> bool:
+    return bool(package.get("link")) or str(package.get("integrity")).startswith("sha512-")
+
+
+def _unhashed(name: str) -> list[str]:
+    text = (LOCKS / f"{name}.txt").read_text()
+    entries = re.split(r"\n(?=\S)", text.strip())
+    return [
+        f"{entry.split()[0]} of locks/{name}.txt has no hash"
+        for entry in entries
+        if not re.search(r"--hash=sha256:[0-9a-f]{64}", entry)
+    ]
+
+
+def _installed() -> tuple[int, int, list[str]]:
+    """Of the locked packages that are installed: how many packages and files, and what is not as it
+    was locked and installed. pip compared the archives with the locks; this is about since then."""
+    packages = files = 0
+    changed: list[str] = []
+    for name, version in locked(*SHIPPED, *WORKED_WITH).items():
+        try:
+            found = distribution(name)
+        except PackageNotFoundError:  # of another system, or not needed here
+            continue
+        packages += 1
+        if found.version != version:
+            changed.append(f"{name}: {found.version} is installed, and {version} is locked")
+        for file in found.files or ():
+            if file.hash is None:
+                continue
+            files += 1
+            try:
+                with open(str(file.locate()), "rb") as content:
+                    digest = hashlib.file_digest(content, file.hash.mode).digest()
+            except OSError as fault:
+                changed.append(f"{name}: {file}: {fault.strerror}")
+                continue
+            if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != file.hash.value:
+                changed.append(f"{name}: {file} was changed since")
+    return packages, files, changed
+
+
 # --- Known faults ---------------------------------------------------------------------------
 
-_NO_WAY = "not audited, there is no way to ask from here"
+NPM = ("web", "tests/clients/node")
+_MOST = 20
+NOT_ASKED = 3
+"""How it ends where nobody could be asked about something: nothing wrong was found, and that is
+no all-clear."""
+
+
+class NobodyToAsk(Exception):
+    """In words, why."""
 
 
 def audit(pip_audit: Sequence[str], npm: Sequence[str] = ("npm",)) -> int:
-    """What is known of the locked packages; 1 where that is a fault. Nobody to ask is said, and is
-    no fault."""
-    found = False
+    """1 where something is wrong or has a known fault, else `NOT_ASKED` where somebody could not
+    be asked, else 0."""
+    print("What can be checked here, without a network:")
+    found = bool(checked_here())
+    print("\nWhat others know of it:")
+    unasked: list[str] = []
+    questions: list[tuple[str, str, Callable[[], Known]]] = []
     for name in ("image", "dev", "tools"):
         only = ("--disable-pip", "--require-hashes", "--progress-spinner", "off", "-f", "json")
-        told = _asked([*pip_audit, *only, "-r", str(LOCKS / f"{name}.txt")])
-        found |= _shown(f"locks/{name}.txt", _of_pip(told))
-    for folder in ("web", "tests/clients/node"):
-        told = _asked([*npm, "audit", "--prefix", str(ROOT / folder), "--audit=true", "--json"])
-        found |= _shown(folder, _of_npm(told))
-    return int(found)
+        words = [*pip_audit, *only, "-r", str(LOCKS / f"{name}.txt")]
+        questions.append((f"locks/{name}.txt", "pip-audit", partial(_of_pip, words)))
+    for folder in NPM:
+        words = [*npm, "audit", "--prefix", str(ROOT / folder), "--audit=true", "--json"]
+        questions.append((folder, "npm audit", partial(_of_npm, words)))
+    for what, who, ask in questions:
+        try:
+            found |= _shown(what, ask())
+        except NobodyToAsk as why:
+            print(f"{what}: NOT AUDITED. {who} could not ask: {why}")
+            unasked.append(what)
+    if unasked:
+        print(
+            f"\nNot audited: {', '.join(unasked)}. Whether these have known faults is not known. "
+            "Run `make audit` where the registries can be reached."
+        )
+    return 1 if found else NOT_ASKED if unasked else 0
+
+
+Known = tuple[list[str], int, int]
+"""The faults, how many packages were asked about, and how many are not known there."""
 
 
 def _asked(command: Sequence[str]) -> Any:
-    """The JSON that it says, if it says any."""
+    """The JSON that it says. Raises `NobodyToAsk`."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    except OSError as fault:
+        raise NobodyToAsk(f"{command[0]} is not here ({fault.strerror})") from None
+    except subprocess.TimeoutExpired:
+        raise NobodyToAsk("no answer within five minutes") from None
+    try:
         return json.loads(done.stdout)
-    except (OSError, subprocess.TimeoutExpired, ValueError):
-        return None
+    except ValueError:
+        lines = [line.strip() for line in (done.stderr or done.stdout).splitlines()]
+        raise NobodyToAsk(([*filter(None, lines)] or ["it said nothing"])[-1][:_LINE]) from None
 
 
-def _of_pip(told: Any) -> tuple[list[str], int, int] | None:
-    """The faults, how many were asked about, and how many are not known there."""
-    match told:
+_LINE = 300
+
+
+def _of_pip(command: Sequence[str]) -> Known:
+    match _asked(command):
         case {"dependencies": [*packages]}:
             known = [each for each in packages if "skip_reason" not in each]
             faults = [f"{p['name']} {v['id']}" for p in known for v in p.get("vulns", ())]
-            return (faults, len(known), len(packages) - len(known)) if known else None
-    return None
+            if known:
+                return faults, len(known), len(packages) - len(known)
+            raise NobodyToAsk("none of the packages is known there")
+    raise NobodyToAsk("the answer is none")
 
 
-def _of_npm(told: Any) -> tuple[list[str], int, int] | None:
-    match told:
+def _of_npm(command: Sequence[str]) -> Known:
+    match _asked(command):
         case {"vulnerabilities": dict(faults), "metadata": {"dependencies": {"total": int(total)}}}:
             return [f"{name} {about.get('severity')}" for name, about in faults.items()], total, 0
-    return None
+        case {"message": str(why)} | {"error": {"summary": str(why)}} if why:
+            raise NobodyToAsk(why[:_LINE])
+        case {"error": {"code": str(why)}}:
+            raise NobodyToAsk(why)
+    raise NobodyToAsk("the answer is none")
 
 
-def _shown(what: str, told: tuple[list[str], int, int] | None) -> bool:
-    if told is None:
-        print(f"{what}: {_NO_WAY}")
-        return False
+def _shown(what: str, told: Known) -> bool:
     faults, known, unknown = told
     beside = f"; {unknown} are not known there" if unknown else ""
     print(f"{what}: {len(faults) or 'no'} known faults in {known} packages{beside}")

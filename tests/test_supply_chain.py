@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
+import socket
 import subprocess
 import sys
 import tomllib
@@ -117,9 +120,8 @@ def test_every_package_says_the_licence_that_was_noted() -> None:
 
 
 def test_every_package_of_npm_has_an_allowed_licence() -> None:
-    for folder in ("web", "tests/clients/node"):
-        packages = json.loads((ROOT / folder / "package-lock.json").read_text())["packages"]
-        licences = {name: each["license"] for name, each in packages.items() if name}
+    for folder in chain.NPM:
+        licences = {name: each["license"] for name, each in chain.npm_packages(folder).items()}
         assert chain.problems(licences, list(licences), chain.ALLOWED) == []
 
 
@@ -176,19 +178,100 @@ def report(**packages: str | None) -> str:
     return json.dumps({"dependencies": [*known, {"name": "x", "skip_reason": "not found"}]})
 
 
-def test_offline_the_audit_says_so_and_does_not_fail(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_offline_the_audit_says_so_and_claims_no_success(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], checked: list[str]
 ) -> None:
-    pip = speaking(tmp_path, "pip.py", "ConnectionError: Name or service not known", 1)
+    refused = "ConnectionError: Name or service not known"
+    pip = speaking(tmp_path, "pip.py", refused, 1)
     npm = speaking(tmp_path, "npm.py", '{"error": {"code": "ENOTFOUND"}}', 1)
     nothing = speaking(tmp_path, "nothing.py", report(), 0)  # a mirror that knows no package
-    for asked in (pip, nothing, ["no-such-program"]):
-        assert chain.audit(asked, npm) == 0
-        assert capsys.readouterr().out.count("no way to ask from here") == 5
+    for asked, why in (
+        (pip, refused),
+        (nothing, "none of the packages is known there"),
+        (["no-such-program"], "no-such-program is not here"),
+    ):
+        assert chain.audit(asked, npm) == chain.NOT_ASKED != 0
+        told = capsys.readouterr().out
+        for lock in ("image", "dev", "tools"):
+            assert f"locks/{lock}.txt: NOT AUDITED. pip-audit could not ask: {why}" in told
+        assert "web: NOT AUDITED. npm audit could not ask: ENOTFOUND" in told
+        assert "no known faults" not in told
+    checked.append("something is wrong")
+    assert chain.audit(pip, npm) == 1, "that is known, whoever could be asked"
+
+
+def test_npm_itself_says_that_its_registry_cannot_be_reached(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], checked: list[str]
+) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+    registry = f"http://127.0.0.1:{port}"
+    for name, value in (("registry", registry), ("fetch_retries", "0"), ("offline", "false")):
+        monkeypatch.setenv(f"npm_config_{name}", value)
+    asking = (sys.executable, "-c", ASKS, registry)
+    assert chain.audit(asking) == chain.NOT_ASKED
+    told = capsys.readouterr().out
+    for folder in chain.NPM:
+        assert re.search(rf"{folder}: NOT AUDITED\. npm audit could not ask: .*{port}", told), told
+    assert told.count("pip-audit could not ask: ") == 3
+    assert "refused" in told
+    assert "Whether these have known faults is not known." in told
+
+
+ASKS = "import sys, urllib.request; urllib.request.urlopen(sys.argv[1])"
+"""In the place of pip-audit, which is installed by `make audit` alone: it asks there, and fails."""
+
+
+@pytest.fixture
+def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is wrong here. Hashing all that is installed takes seconds, and has its own test."""
+    wrong: list[str] = []
+    monkeypatch.setattr(chain, "checked_here", lambda: wrong)
+    return wrong
+
+
+@pytest.mark.full
+def test_what_is_installed_is_what_was_locked_and_the_audit_says_what_it_looked_at(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert chain.checked_here() == []
+    told = capsys.readouterr().out
+    for line in (
+        r"hashes in the locks of build, clients, dev, image, node, serve, tools: fine",
+        r"hashes of \d{2,} packages in web/package-lock.json: fine",
+        r"\d{4,} files of \d{2,} installed packages, by hash as they were installed: fine",
+        r"licences of all that is locked: fine",
+    ):
+        assert re.search(f"^{line}$", told, re.M), told
+
+
+def test_a_file_that_was_changed_since_it_was_installed_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    about = tmp_path / "there-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: there\nVersion: 1.0\n")
+    digest = base64.urlsafe_b64encode(hashlib.sha256(b"good").digest()).rstrip(b"=").decode()
+    lines = [f"{name},sha256={digest},4" for name in ("good.py", "bad.py", "gone.py")]
+    (about / "RECORD").write_text("\n".join([*lines, "there-1.0.dist-info/RECORD,,"]))
+    (tmp_path / "good.py").write_bytes(b"good")
+    (tmp_path / "bad.py").write_bytes(b"evil")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(chain, "locked", lambda *names: {"there": "1.1"})
+    monkeypatch.setattr(chain, "known", lambda: {"there": "MIT"})
+    assert chain.checked_here() == [
+        "there: 1.0 is installed, and 1.1 is locked",
+        "there: bad.py was changed since",
+        "there: gone.py: No such file or directory",
+    ]
+    assert "3 files of 1 installed packages, by hash as they were installed: 3 wrong" in (
+        capsys.readouterr().out
+    )
 
 
 def test_a_known_fault_fails_the_audit_and_is_shown(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], checked: list[str]
 ) -> None:
     npm = {"vulnerabilities": {}, "metadata": {"dependencies": {"total": 96}}}
     fine = speaking(tmp_path, "npm.py", json.dumps(npm), 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.contract.conftest import Backend, FullStore
@@ -143,7 +145,7 @@ async def test_what_is_not_there_or_not_theirs_is_not_dropped(backend: Backend) 
 
 
 async def test_deleting_gives_no_fresh_start_for_today(backend: Backend) -> None:
-    def new(name: str, **limits: int) -> PutSession:
+    def new(name: str, **limits: Any) -> PutSession:
         begins = session(name, "other", created_at=at(60))
         return PutSession(begins, new=True, limits=SessionLimits(**limits))
 

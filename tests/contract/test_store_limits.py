@@ -21,7 +21,7 @@ from tests.contract.records import (
     session,
     uid,
 )
-from vivavoce.errors import PayloadTooLarge, RateLimited
+from vivavoce.errors import Forbidden, PayloadTooLarge, RateLimited
 from vivavoce.wire.records.plans import NEVER_BEGAN, SessionLimits, Spent
 from vivavoce.wire.records.talk import (
     Announce,
@@ -60,6 +60,33 @@ async def refused(
     with pytest.raises(RateLimited) as caught:
         await begin(store, name, seconds, limits, **changed)
     return caught.value.details["what"], caught.value.details["limit"], caught.value.retry_after_ms
+
+
+async def test_where_several_are_one_user_a_lesser_one_opens_nothing_that_a_higher_one_led(
+    backend: Backend,
+) -> None:
+    several, one = SessionLimits(one_of_many=True), SessionLimits()
+    talk: dict[str, Any] = {"of": "talk"}
+    async with backend.store() as store:
+        await begin(store, "1", 0, several, role="user", **talk)
+        await begin(store, "2", 1, several, role="developer", **talk)
+        with pytest.raises(Forbidden, match="higher role"):
+            await begin(store, "3", 2, several, role="user", **talk)
+        assert await store.session("3", user_id="ann") is None
+        await begin(store, "4", 3, several, role="developer", **talk)
+        await begin(store, "5", 4, several, role="user", of="another talk")
+        await begin(store, "6", 5, one, role="user", **talk)
+
+
+async def test_the_role_of_a_session_stays_as_it_was_when_it_began(backend: Backend) -> None:
+    async with backend.store() as store:
+        await begin(store, "1", 0, SessionLimits(), role="user", of="talk")
+        kept = await store.session("1", user_id="ann")
+        assert kept is not None
+        await store.commit([PutSession(replace(kept, role="operator", voice="ash"))])
+        again = await store.session("1", user_id="ann")
+        assert again is not None
+        assert (again.role, again.voice) == ("user", "ash")
 
 
 async def test_so_many_in_ten_minutes_and_nothing_is_written_of_one_more(backend: Backend) -> None:

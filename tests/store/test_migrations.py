@@ -26,6 +26,7 @@ from tests.contract.records import (
     delivery,
     entry,
     event,
+    session,
     todo,
     uid,
 )
@@ -34,8 +35,15 @@ from vivavoce.errors import Unavailable
 from vivavoce.store import migrate
 from vivavoce.store.database import parse
 from vivavoce.store.schema import events, log_head, metadata, versions
-from vivavoce.wire.records.talk import Announce, Put, PutConversation, PutEntry, utc_now
-from vivavoce.wire.records.work import ApprovalStatus, AuditEnds
+from vivavoce.wire.records.talk import (
+    Announce,
+    Put,
+    PutConversation,
+    PutEntry,
+    PutSession,
+    utc_now,
+)
+from vivavoce.wire.records.work import ApprovalStatus, AuditEnds, Json, Role
 
 NEXT = """
 import sqlalchemy as sa
@@ -106,18 +114,19 @@ async def test_what_the_first_release_stored_is_kept_and_counted(url: str) -> No
     async with opened(url) as store:
         await store.commit([Put(approval("a")), Put(delivery()), Put(todo(scheduled_at=at(60)))])
     with connected(url) as connection:
+        before = connection.execute(text("SELECT user_id, bytes FROM stored")).all()
+        for table in ("messages", "tool_calls", "conversations", "goals", "milestones", "tasks"):
+            _drop_counting(connection, table)
         _drop_what_is_due(connection)
         connection.execute(text("DROP INDEX idx_approvals_reach"))
         for name in ("asked_by", "because", "reach", "revoked_at", "role"):
             connection.execute(text(f"ALTER TABLE approvals DROP COLUMN {name}"))
-        connection.execute(text("ALTER TABLE delegated_tasks DROP COLUMN role"))
+        for table in ("delegated_tasks", "voice_sessions"):
+            connection.execute(text(f"ALTER TABLE {table} DROP COLUMN role"))
         for table in ("voice_sessions", "delegated_tasks", "approvals"):
             for name in ("owner", "epoch"):
                 connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {name}"))
         connection.execute(text("ALTER TABLE conversations DROP COLUMN gist"))
-        before = connection.execute(text("SELECT user_id, bytes FROM stored")).all()
-        for table in ("messages", "tool_calls", "conversations"):
-            _drop_counting(connection, table)
         added = ("audit", "audit_head", "access_tokens", "stored", "instances", "asks")
         for table in (*added, "recordings"):
             connection.execute(text(f"DROP TABLE {table}"))
@@ -136,6 +145,38 @@ async def test_what_the_first_release_stored_is_kept_and_counted(url: str) -> No
         assert await store.deliveries("i") == [delivery(), delivery("dl_due", action="due")]
     with connected(url) as connection:
         assert connection.execute(text("SELECT user_id, bytes FROM stored")).all() == before != []
+        context = MigrationContext.configure(connection, opts={"include_object": in_the_schema})
+        assert compare_metadata(context, metadata) == []
+
+
+async def test_a_session_of_before_keeps_the_role_that_its_metadata_had(url: str) -> None:
+    """As 0013 left it."""
+    custom = {"role": "operator", "options": {"role": "operator"}}
+    before: dict[str, tuple[Json, Role]] = {
+        "vs_user": ({"options": {"role": "user", "text": True}}, "user"),
+        "vs_developer": ({"options": {"role": "developer"}, "custom": custom}, "developer"),
+        "vs_operator": ({"options": {"role": "operator"}}, "operator"),
+        "vs_first": ({}, "operator"),  # before there were roles
+        "vs_odd": ({"options": {"role": ["operator"]}}, "user"),
+    }
+    await make_old(url)
+    async with opened(url) as store:
+        old = [session(name, metadata=told) for name, (told, _) in before.items()]
+        await store.commit([PutSession(one, new=True) for one in old])
+    with connected(url) as connection:
+        connection.execute(text("ALTER TABLE voice_sessions DROP COLUMN role"))
+        for table in ("goals", "milestones", "tasks"):
+            _drop_counting(connection, table)
+        connection.execute(update(versions).values(version_num="0013"))
+    async with opened(url) as store:
+        for name, (told, role) in before.items():
+            kept = await store.session(name, user_id="ann")
+            assert kept is not None
+            rest = {**told}
+            if "options" in told:
+                rest["options"] = {k: v for k, v in told["options"].items() if k != "role"}
+            assert (kept.role, kept.metadata) == (role, rest)
+    with connected(url) as connection:
         context = MigrationContext.configure(connection, opts={"include_object": in_the_schema})
         assert compare_metadata(context, metadata) == []
 

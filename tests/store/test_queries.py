@@ -25,7 +25,7 @@ from tests.contract.records import (
 from tests.store.stores import opened
 from vivavoce.store import limits, reads, retention, sql_store, transaction
 from vivavoce.store.database import parse
-from vivavoce.store.schema import conversations, goals, messages, stored
+from vivavoce.store.schema import conversations, goals, messages, stored, tasks
 from vivavoce.wire.records.talk import Put, PutConversation, PutEntry, PutSession
 
 
@@ -132,6 +132,13 @@ async def test_what_a_user_has_stored_is_known_to_the_byte(url: str) -> None:
         with engine.begin() as connection:
             assert account(connection)["ann"] == 2 * empty + 12
             connection.execute(conversations.delete())
+            assert account(connection) == {}
+        plans = [Put(goal(statement="Run")), Put(todo(title="Shoes"))]
+        await store.commit(plans)
+        with engine.begin() as connection:
+            assert account(connection) == {"ann": 2 * limits.ROW_BYTES + len("RunShoes")}
+            connection.execute(goals.delete())
+            connection.execute(tasks.delete())
             assert account(connection) == {}
         engine.dispose()
 

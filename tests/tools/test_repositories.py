@@ -171,6 +171,35 @@ def test_what_git_would_run_of_a_new_repository_is_put_aside(planted: str, tmp_p
     assert all("was put aside" in one for one in told), told
 
 
+SHA256 = "[core]\\n repositoryformatversion = 1\\n[extensions]\\n objectformat = sha256\\n"
+
+
+@pytest.mark.parametrize(
+    ("begun", "then"),
+    [("", f"printf '{SHA256}' > .git/config"), (SHA256, "rm .git/config")],
+    ids=["other settings", "no settings"],
+)
+def test_an_index_is_judged_again_where_git_would_read_it_otherwise(
+    begun: str, then: str, tmp_path: Path
+) -> None:
+    """How long a name of an object is decides where the names of files begin. The settings are
+    harmless by themselves, and the index is as it was."""
+    house = House(tmp_path)
+    size = "sha256" if begun else "sha1"
+    made = f"git init -q --object-format={size} new; cd new; echo a > a; git add a"
+    assert judged(house, made) == ()
+    (told,) = judged(house, f"cd new; {then}")
+    assert told.startswith("new/.git/index was put aside")
+    assert judged(house, "cd new; git config user.name U") == ()
+
+
+def test_an_index_stays_where_settings_change_that_it_is_not_read_by(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    assert judged(house, "git init -q new; cd new; echo a > a; git add a") == ()
+    assert judged(house, "cd new; git config user.name U; git remote add o ../x") == ()
+    assert (house.workspace / "new/.git/index").exists()
+
+
 @pytest.mark.parametrize(
     "command",
     [

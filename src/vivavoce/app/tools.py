@@ -11,6 +11,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -22,6 +23,7 @@ from vivavoce.processes.programs import find, search_path
 from vivavoce.processes.starting import environment
 from vivavoce.runtime.agents.agent import Agent
 from vivavoce.runtime.agents.mcp import McpServer, resolve
+from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.people.data import Files, UserData
 from vivavoce.runtime.people.memory import DISCOVERIES, Place
 from vivavoce.runtime.ports import Clock, Store
@@ -36,11 +38,13 @@ from vivavoce.tools.registry import Registry
 from vivavoce.tools.sandbox.ports import NoSandbox, Sandbox
 from vivavoce.tools.sandbox.probe import LateSandbox, probe
 from vivavoce.tools.web.tools import WebSettings, web_tools
+from vivavoce.tools.workspace.changes import Bounds, Changes
 from vivavoce.tools.workspace.root import HIDDEN, Workspaces
 from vivavoce.tools.workspace.tools import workspace_tools
 from vivavoce.wire.brain import Brain
 
 log = logging.getLogger(__name__)
+SWEEP_SECONDS = 3600.0
 T = TypeVar("T")
 
 
@@ -62,8 +66,12 @@ class Toolset:
         self._sandbox = LateSandbox()
         self._workspaces = _workspaces(settings)
         self._hidden = _hidden(settings)
-        self.registry = _tools(settings, clock, self._workspaces, self._sandbox, store)
+        self.changes = _changes(settings)
+        self.registry = _tools(
+            settings, clock, self._workspaces, self._sandbox, store, self.changes
+        )
         self.files: Files = self._workspaces
+        self._clock = clock
         servers = _logged("MCP", resolve(agent.servers, named_values()))
         self._servers = McpServers(_found(servers, settings.workspace), self.registry)
         others = backends_of(
@@ -102,11 +110,22 @@ class Toolset:
         async with AsyncExitStack() as stack:
             group = await stack.enter_async_context(asyncio.TaskGroup())
             probing = group.create_task(self._settle(begin), name="sandbox")
+            sweeping = group.create_task(self._sweep(), name="changes")
             await stack.enter_async_context(self._servers.running())
             try:
                 yield
             finally:
                 probing.cancel()
+                sweeping.cancel()
+
+    async def _sweep(self) -> None:
+        """For ever: what is too old to be taken back goes, once an hour."""
+        while True:
+            try:
+                await asyncio.to_thread(self.changes.sweep)
+            except Exception:  # the boundary of this task: it tries again in an hour
+                log.exception("Old changes could not be deleted")
+            await self._clock.sleep(SWEEP_SECONDS)
 
     async def _settle(self, begin: Begin) -> None:
         await begin()
@@ -135,7 +154,8 @@ class Toolset:
 def known_tools(settings: Settings, clock: Clock) -> Registry:
     """Every tool that `serve` would have before its MCP servers answer; none of them can run."""
     sandbox = NoSandbox("this is only a list")
-    registry = _tools(settings, clock, _workspaces(settings), sandbox, cast("Store", None))
+    store, changes = cast("Store", None), _changes(settings)
+    registry = _tools(settings, clock, _workspaces(settings), sandbox, store, changes)
     _offer(registry, cast("Delegation", None), ())
     return registry
 
@@ -163,11 +183,24 @@ def resting_data(settings: Settings, store: Store, clock: Clock) -> UserData:
         clear_kept(settings.data_dir / "brain")
 
     files, work = _workspaces(settings), _Resting(_work_url(settings))
-    return UserData(store, clock, files, work, end=nobody, clear=clear)
+    audit = Journal(store, clock).audit
+    kept = (files, _changes(settings), work)
+    return UserData(store, clock, *kept, end=nobody, audit=audit, clear=clear)
+
+
+def _changes(settings: Settings) -> Changes:
+    days = settings.retention_changes_days
+    bounds = Bounds(longest=timedelta(days=days) if days else None)
+    return Changes(settings.data_dir / "changes", bounds)
 
 
 def _tools(
-    settings: Settings, clock: Clock, workspaces: Workspaces, sandbox: Sandbox, store: Store
+    settings: Settings,
+    clock: Clock,
+    workspaces: Workspaces,
+    sandbox: Sandbox,
+    store: Store,
+    changes: Changes,
 ) -> Registry:
     web = WebSettings(
         allowed_hosts=settings.web_allowed_hosts,
@@ -178,7 +211,7 @@ def _tools(
     return Registry(
         (
             *builtins(clock, settings.time_zone),
-            *workspace_tools(workspaces),
+            *workspace_tools(workspaces, changes=changes),
             bash_tool(sandbox, workspaces, network=settings.sandbox_network),
             *web_tools(web),
             read_output_tool(store),

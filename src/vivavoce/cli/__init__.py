@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from vivavoce.models.terminal import Terminal
     from vivavoce.runtime.people.data import UserData
     from vivavoce.store import SqlStore
+    from vivavoce.wire.records.talk import Put
     from vivavoce.wire.records.work import Approval
 
 DEFAULT_USER = "local"
@@ -402,7 +403,7 @@ def _token_create(args: argparse.Namespace) -> int:
             if known.name == args.name and known.works(now):
                 again = f"`{PROG} token revoke {args.name}` makes room for another"
                 raise Complaint(f"there is a token '{args.name}' already; {again}")
-        await store.commit([Put(token)])
+        await _audited(store, Put(token))
 
     _with_store(_settings(args), create)
     lasts = f"until {until:%Y-%m-%d}" if until else "until it is revoked"
@@ -432,7 +433,7 @@ def _token_revoke(args: argparse.Namespace) -> int:
         for token in await store.access_tokens():
             if token.name == args.name:
                 at = token.revoked_at or utc_now()
-                await store.commit([Put(replace(token, revoked_at=at))])
+                await _audited(store, Put(replace(token, revoked_at=at)))
                 return
         raise Complaint(f"there is no token '{args.name}'; `{PROG} token list` shows them")
 
@@ -452,16 +453,21 @@ def _print_table(rows: Sequence[Sequence[str]], right: int | None = None) -> Non
         print("  ".join(cells).rstrip())
 
 
+async def _audited(store: SqlStore, *changes: Put) -> None:
+    from vivavoce.runtime.journal.log import audited
+    from vivavoce.wire.records.talk import Audited, utc_now
+
+    await store.commit([*changes, *map(Audited, audited(changes, utc_now()))])
+
+
 def _grants(args: argparse.Namespace, revoke: str | None = None) -> list[Approval]:
     """Those of one user; with `revoke`, that one is taken back."""
-    from vivavoce.runtime.journal.log import audited
-    from vivavoce.wire.records.talk import Audited, Put, utc_now
+    from vivavoce.wire.records.talk import Put, utc_now
 
     async def read(store: SqlStore) -> list[Approval]:
         found = await store.standing_approvals(user_id=args.user)
         chosen = [one for one in found if one.id == revoke]
-        taken = [Put(replace(one, revoked_at=utc_now())) for one in chosen]
-        await store.commit([*taken, *map(Audited, audited(taken, utc_now()))])
+        await _audited(store, *(Put(replace(one, revoked_at=utc_now())) for one in chosen))
         return found if revoke is None else chosen
 
     return _with_store(_settings(args), read)

@@ -227,18 +227,38 @@ async def _named(here: Services, home: str) -> InstanceSeen | None:
     return next((one for one in every if one.lease_until and home_of(one.name) == home), None)
 
 
-def _services(conn: HTTPConnection) -> Services:
+# What a route depends on is a coroutine, however little it does: FastAPI sends every function to a
+# thread and waits for it, which costs more than most answers.
+
+
+async def _services(conn: HTTPConnection) -> Services:
     return cast("Services", conn.app.state.services)
 
 
+async def _user(conn: HTTPConnection) -> str:
+    return current_user(conn)
+
+
+async def _role(conn: HTTPConnection) -> Role:
+    return current_role(conn)
+
+
+async def _rank(conn: HTTPConnection) -> Role:
+    return rank(conn)
+
+
+async def _whole_user(conn: HTTPConnection) -> str:
+    return whole_user(conn)
+
+
 Here = Annotated[Services, Depends(_services)]
-User = Annotated[str, Depends(current_user)]
-AsRole = Annotated[Role, Depends(current_role)]
-Rank = Annotated[Role, Depends(rank)]
-WholeUser = Annotated[str, Depends(whole_user)]
+User = Annotated[str, Depends(_user)]
+AsRole = Annotated[Role, Depends(_role)]
+Rank = Annotated[Role, Depends(_rank)]
+WholeUser = Annotated[str, Depends(_whole_user)]
 
 
-def _session_ref(
+async def _session_ref(
     x_session_id: Annotated[str | None, Header(max_length=64)] = None,
     session_id: Annotated[str | None, Query(max_length=64)] = None,
 ) -> str | None:
@@ -246,7 +266,7 @@ def _session_ref(
     return x_session_id or session_id
 
 
-def _session_needed(session: Annotated[str | None, Depends(_session_ref)]) -> str:
+async def _session_needed(session: Annotated[str | None, Depends(_session_ref)]) -> str:
     if not session:
         raise InvalidRequest(
             "Name the session: header 'X-Session-ID' or query 'session_id'.", field="X-Session-ID"
@@ -267,7 +287,7 @@ class Sparse(APIRoute):
         super().__init__(*args, **kwargs)
 
 
-def json_only(request: Request) -> None:
+async def json_only(request: Request) -> None:
     """For routers: a body of another kind would be told as one with everything missing."""
     headers = request.headers
     body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers

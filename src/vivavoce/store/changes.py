@@ -214,7 +214,7 @@ UPSERTS: dict[type, Upsert] = {
         db.conversations, ("context_type", *_KEPT, "metadata", "updated_at", "ended_at")
     ),
     talk.VoiceSession: Upsert(
-        db.voice_sessions, _all_but(db.voice_sessions, *_PLACED, *HELD), same=_PLACED
+        db.voice_sessions, _all_but(db.voice_sessions, *_PLACED, "role", *HELD), same=_PLACED
     ),
     talk.Entry: Upsert(db.messages, ("content", "metadata"), same=(*_PLACED, "role")),
     talk.ToolCall: Upsert(

@@ -16,19 +16,23 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, Table, bindparam, false, func, literal, select
 
-from vivavoce.errors import PayloadTooLarge, RateLimited, VivavoceError
+from vivavoce.errors import Forbidden, PayloadTooLarge, RateLimited, VivavoceError
 from vivavoce.store.rows import Fields
 from vivavoce.store.schema import (
     approvals,
     conversations,
+    goals,
     messages,
+    milestones,
     spent_sessions,
     stored,
+    tasks,
     tool_calls,
     voice_sessions,
 )
 from vivavoce.wire.records.plans import NEVER_BEGAN, SessionLimits
 from vivavoce.wire.records.talk import Within
+from vivavoce.wire.records.work import at_least
 
 TEN_MINUTES = timedelta(minutes=10)
 LONGEST = timedelta(days=1)
@@ -62,6 +66,11 @@ def hold(connection: Connection, row: Fields, limits: SessionLimits | None) -> N
     """Raises where the user has had enough."""
     if limits is None:
         return
+    if limits.one_of_many and not all(
+        at_least(row["role"], its) for its in connection.execute(LED, row).scalars()
+    ):
+        told = "This conversation was led with a higher role meanwhile."
+        raise Forbidden(told, role=row["role"])
     at = row["created_at"]
     since = at - max(LONGEST, timedelta(seconds=limits.stale_seconds))
     given = {"user_id": row["user_id"], "since": since}
@@ -73,6 +82,16 @@ def hold(connection: Connection, row: Fields, limits: SessionLimits | None) -> N
     )
     if fault is not None:
         raise fault
+
+
+LED = (
+    select(voice_sessions.c.role)
+    .distinct()
+    .where(
+        voice_sessions.c.conversation_id
+        == bindparam("conversation_id", type_=voice_sessions.c.conversation_id.type)
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,13 +238,16 @@ def check(connection: Connection, held: Within) -> None:
 _COUNTED: dict[Table, tuple[str, ...]] = {
     messages: ("content", "metadata"),
     tool_calls: ("arguments", "output"),
-    conversations: ("title", "summary", "metadata"),
+    conversations: ("title", "summary", "metadata", "gist"),
+    goals: ("statement", "timeline", "context_notes"),
+    milestones: ("title",),
+    tasks: ("title", "scheduled_words", "recurrence_words", "location_trigger", "reason"),
 }
 
 
 def install(connection: Connection) -> None:
     """The triggers that keep `stored`. Change what they count, and a migration has to count anew
-    in the databases there are."""
+    in the databases there are (`count_anew`); the one before needs to do so no more."""
     postgres = connection.dialect.name == "postgresql"
     for table, columns in _COUNTED.items():
         for statement in (_postgres if postgres else _sqlite)(table.name, columns):
@@ -242,6 +264,20 @@ def count(connection: Connection) -> None:
     )
     total = f"SELECT user_id, sum(bytes) FROM ({each}) AS rows_of GROUP BY user_id"  # noqa: S608
     connection.exec_driver_sql(f"INSERT INTO stored (user_id, bytes) {total}")
+
+
+def count_anew(connection: Connection) -> None:
+    """Where other triggers were, or none."""
+    run = connection.exec_driver_sql
+    for table in _COUNTED:
+        if connection.dialect.name == "postgresql":
+            run(f"DROP FUNCTION IF EXISTS vivavoce_stored_{table.name}() CASCADE")
+            continue
+        for name in ("stored", "stored_anew", "not_stored"):
+            run(f"DROP TRIGGER IF EXISTS {table.name}_{name}")
+    run("DELETE FROM stored")
+    count(connection)
+    install(connection)
 
 
 def _size(row: str, columns: Sequence[str], *, postgres: bool) -> str:

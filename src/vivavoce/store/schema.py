@@ -126,6 +126,7 @@ voice_sessions = _table(
     *_some(Position, "input_tokens", "output_tokens"),
     sa.Column("cost_micros", Position, nullable=False, server_default=sa.text("0")),
     sa.Column("counted", sa.Boolean, nullable=False, server_default=sa.true()),
+    sa.Column("role", Words, nullable=False, server_default=sa.text("'user'")),
     sa.Column("metadata", Document, nullable=False, server_default=sa.text("'{}'")),
     *_held(),
     _one_of("voice_sessions", "status", "active", "completed", "cancelled", "error"),

@@ -355,15 +355,18 @@ async def test_what_was_said_with_a_lesser_key_is_nothing_that_a_higher_one_said
     await store.open()
     who: dict[str, Any] = {"user_id": whose, "created_at": START, "updated_at": START}
     told = entries(*SAID[said], user("Go on."))
+    roles: tuple[Role, ...] = ("user", "operator")
     sessions = [
         VoiceSession(
             id=f"s{at}",
             conversation_id=TALK,
             agent="x",
-            metadata={"options": {"role": role}},
+            role=role,
+            # Whatever it says there: it is not read.
+            metadata={"role": "operator", "options": {"role": "operator"}},
             **who,
         )
-        for at, role in enumerate(("user", "operator"))
+        for at, role in enumerate(roles)
     ]
     await store.commit([PutConversation(Conversation(id=TALK, **who))])
     await store.commit([PutSession(one, new=True) for one in sessions])

@@ -7,18 +7,65 @@ import json
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
+from tests.contract.records import delivery
 from tests.runtime.journal.log_store import LogStore, note, say
 from vivavoce.errors import InvalidRequest, Unavailable
-from vivavoce.runtime.journal.log import Journal
+from vivavoce.runtime.journal.log import Journal, audited
 from vivavoce.runtime.journal.streams import Filter, Subscription, patterns
 from vivavoce.testing.fakes import EPOCH, ManualClock
-from vivavoce.wire.events import SessionStatus, ToolStarted, TranscriptionDelta, to_log
-from vivavoce.wire.records.talk import Announce, iso
+from vivavoce.wire.events import (
+    ProviderChanged,
+    SessionMoved,
+    SessionStatus,
+    TaskDue,
+    ToolStarted,
+    TranscriptionDelta,
+    to_log,
+)
+from vivavoce.wire.records.plans import AccessToken
+from vivavoce.wire.records.talk import Announce, Change, Put, iso
+from vivavoce.wire.records.work import Json
 
 ADA = Filter("ada")
+
+
+def test_what_servers_do_is_audited_without_a_word_of_what_was_said() -> None:
+    now = EPOCH
+    who: Json = {"user_id": "ada", "conversation_id": None}
+    moved = SessionMoved(session_id="vs_1", timestamp=now, reason="lost", owner="b", left_by="a")
+    drained = SessionMoved(session_id="vs_2", timestamp=now, reason="drained", left_by="a")
+    changed = ProviderChanged(
+        session_id="vs_1", timestamp=now, provider="inside", previous="x", reason="wanted"
+    )
+    due = TaskDue(
+        session_id=None, timestamp=now, reminder_id="r1", task_id="t", title="Secret", due_at=now
+    )
+    sent = delivery("d1", intent_id="due:r1", action="due")
+    key = AccessToken(name="kiosk", digest="x", role="user", created_at=now)
+    changes: list[Change] = [
+        Announce(to_log(each, **who)) for each in (moved, drained, changed, due)
+    ]
+    changes += [Put(sent), Put(replace(sent, status="delivered"))]
+    changes += [Put(key), Put(replace(key, revoked_at=now))]
+    started = ToolStarted(
+        session_id=None, timestamp=now, call_id="c", tool_name="x", description="Secret"
+    )
+    changes.append(Announce(to_log(started, **who)))
+    lines = audited(changes, now)
+    assert [(one.action, one.what, one.outcome) for one in lines] == [
+        ("server", "session.moved vs_1", "reason lost, owner b, left_by a"),
+        ("server", "session.moved vs_2", "reason drained, left_by a"),
+        ("server", "provider.changed vs_1", "reason wanted, provider inside, previous x"),
+        ("server", "task.due", "reminder_id r1"),
+        ("delivery", "due:r1", "delivered"),
+        ("token", "kiosk, for user", "made"),
+        ("token", "kiosk, for user", "revoked"),
+    ]
+    assert [one.user_id for one in lines] == [*["ada"] * 4, sent.user_id, "", ""]
 
 
 async def opened(store: LogStore | None = None, **options: int) -> tuple[LogStore, Journal]:

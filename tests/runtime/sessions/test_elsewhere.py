@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.runtime.sessions.speaking import call, speaking, statuses
 from tests.server.doors import Doors, soon
+from vivavoce.errors import Forbidden
 from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.store import open_store
 from vivavoce.testing import ManualClock, MemoryStore
 from vivavoce.wire.records.talk import (
+    DEFAULT_USER,
     Conversation,
     PutConversation,
     PutSession,
@@ -106,6 +109,42 @@ async def test_of_two_servers_that_open_one_conversation_at_once_one_has_it(
         await soon(lambda: live() == 1)
         found = await d.here.store.sessions(user_id="ada", status=Status.ACTIVE, limit=9)
         assert len(found) == 1
+
+
+async def test_of_two_that_open_one_conversation_at_once_the_lesser_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All tokens are one user. The lesser one asks while nobody with a higher one was there, and
+    somebody is by the time it is stored."""
+    async with two_servers(tmp_path) as ((d, here), (_, there)):
+        talk = (await d.here.library.begin(DEFAULT_USER)).id
+        looked, stored = asyncio.Event(), asyncio.Event()
+        check = here.admission.check_led
+
+        async def check_and_wait(*asked: Any) -> None:
+            await check(*asked)
+            looked.set()
+            await stored.wait()
+
+        monkeypatch.setattr(here.admission, "check_led", check_and_wait)
+        async with asyncio.TaskGroup() as group:
+            lesser = here.resume_conversation(talk, DEFAULT_USER, Options(role="user"))
+            opening = group.create_task(_refused(lesser))
+            await looked.wait()
+            higher = await there.resume_conversation(talk, DEFAULT_USER, Options())
+            stored.set()
+        assert opening.result()
+        assert there.live(higher.session.id, DEFAULT_USER) is not None
+        (only,) = await d.here.store.sessions_of(talk, user_id=DEFAULT_USER)
+        assert (only.role, only.status) == ("operator", Status.ACTIVE)
+
+
+async def _refused(opening: Awaitable[object]) -> bool:
+    try:
+        await opening
+    except Forbidden:
+        return True
+    return False
 
 
 async def test_where_the_owner_is_gone_the_call_is_hung_up_and_the_session_closed(

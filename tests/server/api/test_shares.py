@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from contextlib import AsyncExitStack
 from datetime import datetime
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+from fastapi.routing import APIRoute
 
 from tests.contract.records import at
 from tests.server.doors import Doors, Json, doors, refused, soon
@@ -18,9 +20,12 @@ from tests.server.tokens import ADA, EVE, SETTINGS, bearer
 from tests.server.v1.client import CONVERSATIONS
 from vivavoce.app.server import build_app
 from vivavoce.app.settings import Settings
+from vivavoce.server import api
+from vivavoce.server.doors import status
 from vivavoce.testing import ManualClock, MemoryStore
 from vivavoce.tools.functions import tool
-from vivavoce.wire.records.talk import Entry, Kind, PutEntry, new_id
+from vivavoce.wire.records.plans import Goal
+from vivavoce.wire.records.talk import Entry, Kind, Put, PutEntry, new_id
 
 BOB = {"x-user-id": "bob"}
 EVERY = {
@@ -85,6 +90,75 @@ async def test_so_many_transcripts_a_minute(tmp_path: Path) -> None:
         await d.post(path, {"entries": []})
 
 
+async def test_whoever_has_too_many_streams_is_refused_before_anything_is_looked_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with (
+        doors(tmp_path, **SETTINGS, user_streams=1) as d,
+        serving(build_app(d.here)) as served,
+    ):
+        ada = f"Authorization: {bearer(ADA)['authorization']}"
+        async with request(served, "/events", ada) as held:
+            assert held.status == 200
+
+            async def never(*asked: object, **given: object) -> None:
+                raise AssertionError("looked up")
+
+            monkeypatch.setattr(d.here.library, "summary", never)
+            for path in ("/events?session_id=vs_1", "/api/v1/voice/session/vs_1/events"):
+                async with request(served, path, ada) as refusal:
+                    assert refusal.status == 429
+
+
+async def test_of_many_syncs_at_once_one_of_each_user_is_done_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with doors(tmp_path) as d:
+        running: dict[str, int] = {"local": 0, "bob": 0}
+        most = dict(running)
+        both = asyncio.Event()
+        sync = d.here.library.sync
+
+        async def counting(session_id: str, user_id: str, *rest: Any) -> int:
+            running[user_id] += 1
+            most[user_id] = max(most[user_id], running[user_id])
+            if all(running.values()):
+                both.set()
+            await both.wait()  # nobody waits for another user
+            await asyncio.sleep(0)
+            try:
+                return await sync(session_id, user_id, *rest)
+            finally:
+                running[user_id] -= 1
+
+        monkeypatch.setattr(d.here.library, "sync", counting)
+        posts = []
+        for who in ({}, BOB):
+            session = (await d.post("/sessions", headers=who))["session_id"]
+            said = {"entries": [{"entry_type": "user", "text": "Hello"}]}
+            path = f"/sessions/{session}/transcript"
+            posts += [d.http.post(path, json=said, headers=who) for _ in range(9)]
+        async with asyncio.timeout(30):
+            answers = await asyncio.gather(*posts)
+        assert {each.status_code for each in answers} == {200}
+        assert most == {"local": 1, "bob": 1}
+
+
+def test_nothing_that_a_route_depends_on_goes_to_a_thread() -> None:
+    """FastAPI sends every plain function there, for each request: a crowd of refused ones would
+    fill the threads."""
+    routes = [route for router in (status.router, *api._routers()) for route in router.routes]
+    waiting = [route.dependant for route in routes if isinstance(route, APIRoute)]
+    assert len(waiting) > 60
+    plain: set[str] = set()
+    for one in waiting:
+        for inner in one.dependencies:
+            waiting.append(inner)
+            if not inspect.iscoroutinefunction(inner.call):
+                plain.add(repr(inner.call))
+    assert plain == set()
+
+
 async def test_so_many_conversations_however_they_begin(tmp_path: Path) -> None:
     async with doors(tmp_path, user_conversations=2) as d:
         kept = await d.post(CONVERSATIONS)
@@ -119,6 +193,26 @@ async def test_so_many_megabytes(tmp_path: Path) -> None:
         call = {"arguments": {"text": "x" * 100_000}}
         refused(await d.http.post("/execute/count_letters", json=call), 413, "payload_too_large")
         assert (await d.post("/execute/count_letters", {"arguments": {"text": "abc"}}))["success"]
+
+
+async def test_what_a_user_plans_takes_of_their_megabytes(tmp_path: Path) -> None:
+    async with doors(tmp_path, user_megabytes=1) as d:
+        long = "x" * 900
+        for path, body in (
+            ("/api/v1/goals", {"statement": "Run", "context_notes": long}),
+            ("/api/v1/tasks", {"title": long[:200], "when": "tomorrow at nine"}),
+        ):
+            now, count = d.here.clock.now(), 0
+            fill = [
+                Goal(id=new_id(), user_id="local", statement=long, created_at=now, updated_at=now)
+                for _ in range(900)
+            ]
+            await d.here.store.commit([Put(one) for one in fill])
+            while (answer := await d.http.post(path, json=body)).status_code < 300:
+                count += 1
+                assert count < 200
+            assert refused(answer, 413, "payload_too_large")["details"]["what"] == "megabytes"
+            await d.post(path, body, headers=BOB)
 
 
 async def test_so_many_live_sessions_at_all_servers(tmp_path: Path) -> None:

@@ -32,7 +32,14 @@ from tests.server.tokens import (
     token,
 )
 from vivavoce.errors import TokenExpired, Unauthorized, Unavailable
-from vivavoce.server.gate.jwt import MAX_TOKEN, Jwks, JwtRules, JwtVerifier, read_keys
+from vivavoce.server.gate.jwt import (
+    MAX_TOKEN,
+    SEEN_SECONDS,
+    Jwks,
+    JwtRules,
+    JwtVerifier,
+    read_keys,
+)
 from vivavoce.testing.fakes import ManualClock
 
 RULES = JwtRules(ISSUER, AUDIENCE, ("HS256",))
@@ -62,6 +69,77 @@ async def refused(verifier: JwtVerifier, value: str) -> str:
 
 def part(value: object) -> str:
     return base64.urlsafe_b64encode(orjson.dumps(value)).rstrip(b"=").decode()
+
+
+# --- Again, a moment later --------------------------------------------------------------
+
+
+async def test_a_token_that_was_good_a_moment_ago_is_not_taken_apart_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    verifier, decoded = by_secret(), []
+    decode = jwt.decode
+
+    def counting(*given: Any, **more: Any) -> Any:
+        decoded.append(given[0])
+        return decode(*given, **more)
+
+    monkeypatch.setattr(verifier, "_jwt", jwt)
+    monkeypatch.setattr(jwt, "decode", counting)
+    good, other = token(), token(vivavoce_role="x")
+    for value in (good, good, other, good):
+        assert await verifier.user(value) == ADA
+    assert decoded == [good, other]
+    for _ in range(2):
+        await refused(verifier, good[:-3] + "abc")
+    assert len(decoded) == 4, "what was refused is not remembered"
+    assert good not in repr(vars(verifier))
+
+
+@pytest.mark.parametrize(
+    ("rules", "claimed", "lives"),
+    [
+        (RULES, {"exp": 20}, 20),
+        (replace(RULES, max_age=100.0), {"exp": 3600, "iat": -85}, 15),
+        (RULES, {"exp": 3600}, SEEN_SECONDS),
+    ],
+)
+async def test_what_was_good_is_looked_at_again_before_it_lapses(
+    rules: JwtRules, claimed: dict[str, Any], lives: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = float(int(time.time()))
+    verifier = JwtVerifier(rules, secret=SECRET)
+    value = token(**{name: int(now) + seconds for name, seconds in claimed.items()})
+    monkeypatch.setattr(time, "time", lambda: now)
+    assert await verifier.user(value) == ADA
+    looked: list[object] = []
+
+    def looking(*given: object) -> None:
+        looked.append(given)
+        raise Unauthorized("looked at")
+
+    monkeypatch.setattr(verifier, "_checked", looking)
+    now += lives - 1
+    assert await verifier.user(value) == ADA
+    assert not looked
+    now += 1
+    assert await refused(verifier, value) == "looked at"
+
+
+async def test_a_key_that_its_issuer_withdraws_is_out_at_once_whatever_was_seen() -> None:
+    clock, keys = ManualClock(), [public(ec_key(), "one")]
+
+    async def fetch(url: str) -> bytes:
+        return key_set(*keys)
+
+    jwks = Jwks("https://issuer.example/jwks", algorithms=BY_KEY, clock=clock, fetch=fetch)
+    verifier = JwtVerifier(JwtRules(ISSUER, AUDIENCE, BY_KEY), keys=jwks)
+    value = signed(ec_key(), "ES256", "one")
+    for _ in range(2):
+        assert await verifier.user(value) == ADA
+    keys[:] = [public(ec_key(1), "one")]  # of the same name
+    await clock.advance(700)
+    await refused(verifier, value)
 
 
 # --- With a shared secret ---------------------------------------------------------------

@@ -22,7 +22,7 @@ from vivavoce.runtime.sessions.options import remembered
 from vivavoce.server.gate.auth import Authenticator
 from vivavoce.server.gate.tokens import FRESH_SECONDS, AccessTokens, Logins, minted
 from vivavoce.testing import ManualClock, MemoryStore
-from vivavoce.wire.records.talk import Put
+from vivavoce.wire.records.talk import Put, new_id
 from vivavoce.wire.records.work import Question, Role, Task, TaskStatus
 
 TOKEN = "a-token-that-is-long-enough"
@@ -208,6 +208,94 @@ async def test_a_lesser_token_puts_nothing_into_a_talk_of_its_own_that_a_higher_
         ended = await d.http.delete(f"/api/v1/voice/session/{first}", headers=guest)
         refused(ended, 403, "forbidden")
         assert await d.transcript(opened["session_id"]) == []
+
+
+CLAIMED = {"role": "operator", "options": {"role": "operator", "auto_approve": True}}
+
+
+async def test_nobody_gives_a_session_another_role_and_it_is_exported_as_it_is(
+    tmp_path: Path,
+) -> None:
+    async with doors(tmp_path, auth="token", auth_token=TOKEN) as d:
+        _show(d, await _made(d, "kiosk", "user"))
+        begun = await d.post("/sessions", {"metadata": CLAIMED})
+        session = begun["session_id"]
+        await d.post(f"/sessions/{session}/transcript", WORDS)
+        kept = await d.here.store.session(session, user_id="local")
+        assert kept is not None
+        assert kept.role == "user"
+        assert not remembered(kept).auto_approve
+        shown = (await d.state(session)) | {"metadata": None}
+        assert "operator" not in str(shown)
+        assert (await d.get(f"/sessions/{session}"))["session"]["metadata"] == CLAIMED
+        opened = await d.post("/session", {})
+        _show(d, TOKEN)
+        await d.post("/session", {})
+        export = answered(await d.http.get("/api/v1/data"))["data"]["voice_sessions"]
+        assert sorted(each["role"] for each in export) == ["operator", "user", "user"]
+        assert not any("role" in each["metadata"].get("options", {}) for each in export)
+        live = d.here.voice.live(opened["session_id"], "local")
+        assert live is not None
+        assert live.records.session.role == "user"
+
+
+async def test_of_two_openings_at_once_the_lesser_has_nothing_once_the_higher_leads(
+    tmp_path: Path,
+) -> None:
+    async with doors(tmp_path, auth="token", auth_token=TOKEN) as d:
+        guest = {"authorization": f"Bearer {await _made(d, 'kiosk', 'user')}"}
+        _show(d, TOKEN)
+        for first in (guest, {}):
+            talk = (await d.post(v1.CONVERSATIONS, {}))["id"]
+            asked = {"conversation_id": talk}
+            both = await asyncio.gather(
+                *(
+                    d.http.post(v1.SESSIONS, json=asked, headers=h)
+                    for h in (first, guest, {}, guest)
+                )
+            )
+            fine = [each.json()["session_id"] for each in both if each.status_code < 300]
+            assert fine
+            every = await d.here.store.sessions_of(talk, user_id="local")
+            active = [one for one in every if one.status == "active"]
+            assert [one.role for one in active] == ["operator"]
+            roles = [one.role for one in sorted(every, key=lambda one: one.created_at)]
+            assert roles == sorted(roles, reverse=True), "no lesser one after a higher one"
+
+
+async def test_work_that_a_lesser_token_began_has_no_more_rights_under_a_higher_one(
+    tmp_path: Path,
+) -> None:
+    """Whoever leads its conversation by then, whatever somebody writes of it, after a restart."""
+    given: Json = {"auth": "token", "auth_token": TOKEN, "agent": "workbench"}
+    given |= {"developer_tools": "!glob,!bash", "store": MemoryStore()}
+    async with doors(tmp_path, **given) as d:
+        guest = {"authorization": f"Bearer {await _made(d, 'kiosk', 'developer')}"}
+        _show(d, TOKEN)
+        body = {"conversation_id": (await d.post(v1.CONVERSATIONS, {}))["id"]}
+        opened = answered(await d.http.post(v1.SESSIONS, json=body, headers=guest))
+        session = await d.here.store.session(opened["session_id"], user_id="local")
+        assert session is not None
+        now = d.here.clock.now()
+        when: Json = {"created_at": now, "updated_at": now, "user_id": "local"}
+        where: Json = {"session_id": session.id, "conversation_id": session.conversation_id}
+        about: Json = {"description": "d", "agent": "coder", "backend": "x", "role": session.role}
+        task = Task(id="task_1", **about, **where, **when)
+        await d.here.store.commit([Put(task)])
+        await d.post(v1.SESSIONS, body)
+        assert await _told(d, "glob") == (True, "developer")
+        await d.here.store.commit([Put(replace(task, role="operator", progress="half"))])
+        assert await _told(d, "glob") == (True, "developer")
+    async with doors(tmp_path / "again", **given) as d:
+        assert await _told(d, "glob") == (True, "developer")
+        assert await _told(d, "calculate") == (False, "developer")
+
+
+async def _told(d: Doors, tool: str) -> tuple[bool, Role]:
+    """That it does not have this tool, and its role."""
+    task = await d.here.store.task("task_1", user_id="local")
+    assert task is not None
+    return "don't have a tool" in await d.here.work.call("task_1", new_id(), tool, {}), task.role
 
 
 async def test_a_lesser_token_answers_and_stops_no_work_of_a_higher_one(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from tests.contract.records import event
 from tests.server.doors import Doors, doors, refused, soon
 from tests.server.tokens import ADA, EVE, SETTINGS, bearer, token
 from tests.store.test_forgetting import holding
+from vivavoce.errors import ToolFailed
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.store import open_store
 from vivavoce.tools.functions import tool
@@ -70,7 +71,11 @@ async def test_the_export_has_everything_of_the_user_and_nothing_of_others(tmp_p
         assert file["path"] == "notes.md"
         assert base64.b64decode(file["base64"]).decode() == NEEDLE
         nobody = json.loads((await d.http.get("/api/v1/data", **by("nobody"))).text)
-        assert (nobody["data"], nobody["work"], nobody["files"]) == ({}, [], [])
+        assert (nobody["work"], nobody["files"]) == ([], [])
+        assert set(nobody["data"]) == {"audit"}, "that this was asked for"
+        assert nobody["changes"] == []
+        (change,) = told["changes"]
+        assert (change["path"], change["base64"]) == ("notes.md", None), "it was new"
 
 
 async def test_the_export_for_people_can_be_read_and_forges_no_heading(tmp_path: Path) -> None:
@@ -86,6 +91,44 @@ async def test_the_export_for_people_can_be_read_and_forges_no_heading(tmp_path:
             assert f"## {heading}" in lines
         assert f"> {NEEDLE}" in lines
         assert "- `notes.md`" in lines
+        assert any(line.startswith("- `notes.md`, which was new, ") for line in lines)
+
+
+async def test_what_can_be_taken_back_is_kept_over_a_restart_exported_and_deleted(
+    tmp_path: Path,
+) -> None:
+    data, here = tmp_path / "data", ToolContext(user_id=ADA, conversation_id="talk")
+    url = f"sqlite:///{data}/vivavoce.db"
+    given: dict[str, Any] = {**SETTINGS, "data_dir": data}
+    async with doors(tmp_path, store=open_store(url), **given) as d:
+        for words in (NEEDLE, "Apfelstrudel"):
+            await d.here.tools.run("write_file", {"path": "notes.md", "content": words}, here)
+    async with doors(tmp_path, store=open_store(url), **given) as d:
+        told = json.loads((await d.http.get("/api/v1/data", **by(ADA))).text)
+        kept = [change["base64"] for change in told["changes"]]
+        assert [each and base64.b64decode(each).decode() for each in kept] == [None, NEEDLE]
+        assert json.loads((await d.http.get("/api/v1/data", **by(EVE))).text)["changes"] == []
+        with pytest.raises(ToolFailed, match="no change"):
+            await d.here.tools.run("undo_change", {}, ToolContext(ADA, conversation_id="other"))
+        await d.here.tools.run("undo_change", {}, here)
+        (note,) = tmp_path.rglob("notes.md")
+        assert note.read_text() == NEEDLE
+        await d.here.tools.run("write_file", {"path": "notes.md", "content": "gone"}, here)
+        assert holding(data, NEEDLE)
+        await deleted(d, ADA, confirm="everything")
+        assert holding(tmp_path, NEEDLE) == []
+
+
+async def test_an_export_and_a_deletion_are_audited(tmp_path: Path) -> None:
+    async with doors(tmp_path, **SETTINGS) as d:
+        await everything(d, ADA, NEEDLE)
+        await d.http.get("/api/v1/data", **by(ADA))
+        await deleted(d, ADA, confirm="everything")
+        lines = [one for one in await d.here.store.audit(user_id=ADA) if one.action == "data"]
+        assert [(one.what, one.outcome, one.role) for one in lines] == [
+            ("everything of the user, as json", "export begun", "user"),
+            ("everything of the user", "deleted", "user"),
+        ]
 
 
 async def exported(d: Doors, user: str, meanwhile: Callable[[], None]) -> dict[str, str | None]:

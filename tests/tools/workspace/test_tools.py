@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import errno
 import os
 import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,8 @@ from vivavoce.errors import InvalidArguments, ToolFailed
 from vivavoce.runtime.ports import ToolContext, ToolOutput
 from vivavoce.tools.registry import Registry
 from vivavoce.tools.wording import WORDING
-from vivavoce.tools.workspace import Workspace, workspace_tools
+from vivavoce.tools.workspace import Workspace, workspace_tools, writing
+from vivavoce.tools.workspace.changes import Bounds, Changes
 
 CONTEXT = ToolContext(user_id="ann")
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 16
@@ -315,6 +318,151 @@ async def test_a_talk_takes_back_its_own_changes_and_nobody_elses(desk: Desk) ->
         await run("undo_change", {"path": "b.txt"}, ToolContext("bob"))
     await run("undo_change", {"path": "b.txt"}, here)
     assert not list(desk.root.iterdir())
+
+
+# --- Taking back, over a restart ------------------------------------------------------
+
+
+class Kept:
+    """The tools of a server that is started again and again, on the same folders."""
+
+    def __init__(self, folder: Path, **bounds: Any) -> None:
+        self.root, self.data, self.bounds = folder / "work", folder / "data", Bounds(**bounds)
+        self.root.mkdir(exist_ok=True)
+
+    async def __call__(self, name: str, talk: str | None = "talk", **given: object) -> str:
+        """In a process of its own, as far as anything is remembered."""
+        changes = Changes(self.data / "changes", self.bounds)
+        tools = Registry(workspace_tools(Workspace(self.root), ripgrep="", changes=changes))
+        output = await tools.run(name, given, ToolContext("ann", conversation_id=talk))
+        assert isinstance(output, ToolOutput)
+        return output.text
+
+    def changes(self) -> list[Path]:
+        return sorted(one for one in self.data.rglob("*") if one.is_file())
+
+
+async def test_a_change_is_taken_back_after_a_restart_in_its_own_talk(tmp_path: Path) -> None:
+    run = Kept(tmp_path)
+    path = run.root / "notes.txt"
+    path.write_bytes(b"\xffraw\r\n")
+    await run("write_file", path="notes.txt", content="one")
+    await run("edit_file", path="notes.txt", old_string="one", new_string="two")
+    await run("write_file", path="new.txt", content="x")
+    with pytest.raises(ToolFailed, match="no change"):
+        await run("undo_change", talk="another")
+    assert await run("undo_change") == "Deleted new.txt, which was new."
+    await run("undo_change")
+    assert path.read_text() == "one"
+    await run("undo_change")
+    assert path.read_bytes() == b"\xffraw\r\n"
+    with pytest.raises(ToolFailed, match="no change"):
+        await run("undo_change")
+    assert run.changes() == []
+
+
+async def test_after_a_restart_what_was_changed_since_is_left_as_it_is(tmp_path: Path) -> None:
+    run = Kept(tmp_path)
+    path = run.root / "notes.txt"
+    path.write_text("old")
+    await run("write_file", path="notes.txt", content="ours")
+    path.write_text("theirs")
+    with pytest.raises(ToolFailed, match="changed since"):
+        await run("undo_change")
+    path.write_text("ours")  # put back by hand: then it may
+    await run("undo_change")
+    assert path.read_text() == "old"
+
+
+async def test_a_change_of_another_workspace_is_not_taken_back_in_this_one(tmp_path: Path) -> None:
+    run = Kept(tmp_path)
+    await run("write_file", path="notes.txt", content="same")
+    run.root = tmp_path / "other"
+    run.root.mkdir()
+    (run.root / "notes.txt").write_text("same")
+    for path in ("", "notes.txt"):
+        with pytest.raises(ToolFailed, match="no change"):
+            await run("undo_change", path=path)
+
+
+async def test_what_is_kept_is_the_owners_alone_and_has_no_copy_of_what_came(
+    tmp_path: Path,
+) -> None:
+    run = Kept(tmp_path)
+    await run("write_file", path="notes.txt", content="Zwetschgenkuchen")
+    (kept,) = run.changes()
+    assert b"Zwetschgenkuchen" not in kept.read_bytes()
+    assert (kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "left"),
+    [
+        ({"most": 3}, 3),
+        ({"most_bytes": 2_000}, 2),
+        ({"longest": timedelta(microseconds=1)}, 0),
+        ({"longest": None}, 6),
+    ],
+)
+async def test_what_is_kept_is_bounded_in_number_size_and_age(
+    bounds: dict[str, Any], left: int, tmp_path: Path
+) -> None:
+    run = Kept(tmp_path, **bounds)
+    (run.root / "a.txt").write_text("0" * 700)
+    for number in range(1, 7):
+        await run("write_file", path="a.txt", content=str(number) * 700)
+    Changes(run.data / "changes", run.bounds).sweep()
+    assert len(run.changes()) == left or "most_bytes" in bounds
+    assert sum(one.stat().st_size for one in run.changes()) < 80_000
+    for number in range(left):
+        await run("undo_change")
+        assert (run.root / "a.txt").read_text()[0] == str(5 - number)
+    if "most_bytes" not in bounds:
+        with pytest.raises(ToolFailed, match="no change"):
+            await run("undo_change")
+
+
+async def test_a_file_that_was_too_big_to_be_kept_is_not_mistaken_for_the_one_before(
+    tmp_path: Path,
+) -> None:
+    run = Kept(tmp_path, most_bytes=100)
+    (run.root / "big.txt").write_text("b" * 101)
+    await run("write_file", path="small.txt", content="s")
+    await run("write_file", path="big.txt", content="x")
+    with pytest.raises(ToolFailed, match="before is not kept: it was too big"):
+        await run("undo_change")
+    assert (run.root / "small.txt").exists()
+    await run("undo_change", path="small.txt")
+
+
+async def test_a_file_is_not_changed_where_what_it_was_cannot_be_kept(tmp_path: Path) -> None:
+    run = Kept(tmp_path)
+    path = run.root / "notes.txt"
+    path.write_text("old")
+    run.data.write_text("no folder")
+    for name, given in (
+        ("write_file", {"content": "new"}),
+        ("edit_file", {"old_string": "old", "new_string": "new"}),
+    ):
+        with pytest.raises(ToolFailed, match="is left as it is"):
+            await run(name, path="notes.txt", **given)
+    assert path.read_text() == "old"
+
+
+async def test_a_change_that_came_to_nothing_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Kept(tmp_path)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    await run("write_file", path="kept.txt", content="a")
+    monkeypatch.setattr(writing, "_put", full)
+    with pytest.raises(ToolFailed):
+        await run("write_file", path="notes.txt", content="a")
+    monkeypatch.undo()
+    assert "kept.txt" in await run("undo_change")
 
 
 def test_what_is_done_is_told_in_words_and_not_in_patterns(tmp_path: Path) -> None:

@@ -218,6 +218,9 @@ class Settings(ShareSettings, RoleSettings, AuthSettings, EngineSettings, PlaceS
     """How long conversations are kept; 0 is for ever."""
     retention_audit_days: float = Field(default=365.0, ge=0)
     """How long the audit trail is kept; 0 is for ever."""
+    retention_changes_days: float = Field(default=7.0, ge=0)
+    """How long it is kept what files were before tools changed them, for "undo that"; 0 is for
+    ever. At most 50 changes and 16 MB of each user are kept in any case."""
     shutdown_seconds: float = Field(default=5.0, gt=0, le=300)
     """Time for an orderly end after Ctrl-C."""
     drain_seconds: float = Field(default=10.0, ge=0, le=600)

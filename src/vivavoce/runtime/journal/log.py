@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from datetime import datetime
 
+import orjson
+
 from vivavoce.errors import OutcomeUnknown, RateLimited, Unavailable
 from vivavoce.language.en.numbers import redact_encoded
 from vivavoce.logs import fields
@@ -23,7 +25,7 @@ from vivavoce.runtime.journal.streams import Filter, Subscription, Tell
 from vivavoce.runtime.ports import Clock, LogBounds, Store
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.events import Heartbeat, StreamReset, VoiceEvent, to_log
-from vivavoce.wire.records.plans import Person
+from vivavoce.wire.records.plans import AccessToken, Delivery, Person
 from vivavoce.wire.records.talk import (
     Announce,
     Audited,
@@ -55,6 +57,9 @@ class Asking(Value):
 
 _NOBODY = Asking()
 ASKING: ContextVar[Asking] = ContextVar("asking", default=_NOBODY)
+_SERVERS = frozenset({"session.moved", "provider.changed", "task.due"})
+"""What no user did: a session went to another server or provider, something came due."""
+_HOW = ("reason", "owner", "left_by", "provider", "previous", "reminder_id")
 _WRITES = frozenset({"write_file", "edit_file", "undo_change"})
 _SHOWN = 200  # characters
 
@@ -253,15 +258,7 @@ class Journal:
         """
         if self._position < 0:
             raise RuntimeError("Open the journal before subscribing")
-        if self._streams >= self._max_streams:
-            raise Unavailable("Too many event streams are open", retry_after_ms=5000)
-        if 0 < self._user_streams <= self._of_user[only.user_id]:
-            raise RateLimited(
-                f"You have {self._user_streams} event streams open, as many as one user may have.",
-                what="streams",
-                limit=self._user_streams,
-                retry_after_ms=5000,
-            )
+        self.check_room(only.user_id)
         subscription = Subscription(self, only, after=after, follow=follow, limit=self._queue)
         self._index.setdefault((only.user_id, only.session_id), set()).add(subscription)
         self._streams += 1
@@ -269,6 +266,18 @@ class Journal:
         if self._closed.is_set():
             subscription.close()
         return subscription
+
+    def check_room(self, user_id: str) -> None:
+        """Raises `Unavailable` or `RateLimited` where there is none for another stream."""
+        if self._streams >= self._max_streams:
+            raise Unavailable("Too many event streams are open", retry_after_ms=5000)
+        if 0 < self._user_streams <= self._of_user[user_id]:
+            raise RateLimited(
+                f"You have {self._user_streams} event streams open, as many as one user may have.",
+                what="streams",
+                limit=self._user_streams,
+                retry_after_ms=5000,
+            )
 
     @property
     def position(self) -> int:
@@ -381,7 +390,8 @@ def _offer(readers: Iterable[Subscription], event: LogEvent) -> None:
 
 
 def audited(changes: Sequence[Change], now: datetime) -> list[AuditLine]:
-    """Who did what, as these changes say: sessions, calls, answers to requests, deletions."""
+    """Who did what, as these changes say: sessions and where they went, calls, answers to requests,
+    deletions, tokens."""
     found: list[AuditLine] = []
     for change in changes:
         match change:
@@ -395,12 +405,27 @@ def audited(changes: Sequence[Change], now: datetime) -> list[AuditLine]:
                     found.append(_answered(asked, now))
             case Put(Person() as person):
                 found.append(_line("profile", "preferences", "changed", person.id, now))
+            case Put(AccessToken() as token):
+                done = "made" if token.revoked_at is None else "revoked"
+                found.append(_line("token", f"{token.name}, for {token.role}", done, "", now))
+            case Put(Delivery(action="due") as sent) if sent.status != "pending":
+                found.append(_line("delivery", sent.intent_id, sent.status, sent.user_id, now))
+            case Announce(LogEvent(type=kind) as event) if kind in _SERVERS:
+                what = f"{kind} {event.session_id or ''}".strip()
+                found.append(_line("server", what, _how(event), event.user_id, now))
             case DropConversation(conversation_id, user_id):
                 what = f"conversation {conversation_id}"
                 found.append(_line("deletion", what, "deleted", user_id, now))
             case _:
                 pass
     return found
+
+
+def _how(event: LogEvent) -> str:
+    """Names and reasons of ours, and nothing that was said."""
+    data = orjson.loads(event.data)
+    parts = [f"{name} {data[name]}" for name in _HOW if data.get(name)]
+    return ", ".join(parts) or "done"
 
 
 def _called(call: ToolCall, now: datetime) -> list[AuditLine]:

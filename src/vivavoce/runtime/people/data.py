@@ -66,6 +66,14 @@ class Files(Protocol):
         ...
 
 
+class Changes(Protocol):
+    """What files were before tools changed them: kept so that it can be put back."""
+
+    def kept(self, user_id: str) -> Iterator[dict[str, Any]]: ...
+
+    def forget(self, user_id: str) -> None: ...
+
+
 class Work(Protocol):
     """Delegated work, as far as it got."""
 
@@ -103,15 +111,18 @@ class UserData:
         store: Store,
         clock: Clock,
         files: Files,
+        changes: Changes,
         work: Work,
         *,
         end: Callable[[str], Awaitable[int]],
+        audit: Callable[[str, str, str, str], Awaitable[None]],
         clear: Callable[[], Awaitable[None]] = nothing,
         without_calls: Callable[[str], AbstractAsyncContextManager[None]] = _no_calls,
     ) -> None:
-        """`without_calls`: while it is entered no tool call of the user runs or begins, and
-        nothing is written of one that ran."""
+        """`audit` is the journal's. `without_calls`: while it is entered no tool call of the user
+        runs or begins, and nothing is written of one that ran."""
         self._store, self._clock, self._files, self._work = store, clock, files, work
+        self._changes, self._audit = changes, audit
         self._end, self._clear, self._without_calls = end, clear, without_calls
 
     async def delete(self, user_id: str, *, counts: bool = False) -> Deleted:
@@ -122,12 +133,17 @@ class UserData:
             rows = await self._store.forget(user_id, counts=counts)
             own = await asyncio.to_thread(self._files.own, user_id)
             files = await asyncio.to_thread(self._files.forget, user_id)
+            await asyncio.to_thread(self._changes.forget, user_id)
         await self._clear()
+        await self._audit("data", "everything of the user", "deleted", user_id)
         log.info("All that was kept of a user is deleted", extra=fields(rows=sum(rows.values())))
         return Deleted(sessions_ended=ended, rows=rows, files=files, workspace_kept=own is None)
 
-    def export(self, user_id: str, form: Format) -> AsyncIterator[bytes]:
-        return _gathered(self._json(user_id) if form == "json" else self._markdown(user_id))
+    async def export(self, user_id: str, form: Format) -> AsyncIterator[bytes]:
+        await self._audit("data", f"everything of the user, as {form}", "export begun", user_id)
+        pieces = self._json(user_id) if form == "json" else self._markdown(user_id)
+        async for piece in _gathered(pieces):
+            yield piece
 
     async def _tasks(self, user_id: str) -> list[str]:
         return [task.id for task in await self._store.tasks(user_id=user_id, limit=_ALL)]
@@ -152,6 +168,11 @@ class UserData:
             yield (b"," if number else b"") + b"\n"
             async for piece in self._file(user_id, path):
                 yield piece
+        yield b'\n],"changes":['
+        changes, first = self._changes.kept(user_id), True
+        while (change := await asyncio.to_thread(next, changes, None)) is not None:
+            yield (b"" if first else b",") + b"\n" + _encoded(change)
+            first = False
         yield b"\n]}\n"
 
     async def _file(self, user_id: str, path: str) -> AsyncIterator[bytes]:
@@ -224,9 +245,16 @@ class UserData:
         async for name, _ in self._store.rows_of(user_id):
             counted[name] = counted.get(name, 0) + 1
         listed = [f"- `{_line(path)}`" for path in files]
+        changes = await asyncio.to_thread(lambda: list(map(_change, self._changes.kept(user_id))))
         rows = [f"- {count} of `{name}`" for name, count in counted.items()]
-        words = "The JSON export has every one of these whole, and the files."
-        return ["", "## Files", "", *listed, "", "## In all", "", words, "", *rows, ""]
+        words = "The JSON export has every one of these whole, the files, and what they were."
+        undo = ["## Changes that can be undone", "", *changes, ""]
+        return ["", "## Files", "", *listed, "", *undo, "## In all", "", words, "", *rows, ""]
+
+
+def _change(kept: dict[str, Any]) -> str:
+    new = ", which was new" if kept["base64"] is None else ""
+    return f"- `{_line(kept['path'])}`{new}, {_day(kept['at'])}"
 
 
 def _said(entry: Entry) -> list[str]:

@@ -18,6 +18,7 @@ from vivavoce.errors import Conflict, InvalidRequest, found
 from vivavoce.language.en.recurrence.rules import joined, parts_of
 from vivavoce.language.en.understanding import understand
 from vivavoce.runtime.journal.log import Journal
+from vivavoce.runtime.limits import Shares
 from vivavoce.runtime.people.due import zone_or
 from vivavoce.runtime.ports import Clock, Store
 from vivavoce.wire.clean import clean_line, clean_text
@@ -36,6 +37,7 @@ from vivavoce.wire.records.talk import Put, SessionSummary, new_id
 from vivavoce.wire.values import Value
 
 DAY = timedelta(days=1)
+_UNLIMITED = Shares()
 RETRACTED = "It was retracted; talk about it to have it again."
 
 
@@ -68,11 +70,12 @@ class Agenda:
         limits: Callable[[], SessionLimits] = SessionLimits,
         time_zone: str = "UTC",
         changed: Callable[[str], Awaitable[None]] | None = None,
+        shares: Shares = _UNLIMITED,
     ) -> None:
         """`changed` hears whose plans are others now."""
         self._store, self._journal, self._clock = store, journal, clock
         self._check_voice, self._limits, self._time_zone = check_voice, limits, time_zone
-        self._changed = changed
+        self._changed, self._shares = changed, shares
         self._changing = asyncio.Lock()
 
     # --- Plans --------------------------------------------------------------------------
@@ -214,7 +217,9 @@ class Agenda:
         """Only what is another than before: somebody may be talking about the rest of it."""
         names = [one.name for one in fields(record) if one.name != "updated_at"]
         only = tuple(n for n in names if before and getattr(record, n) != getattr(before, n))
-        await self._journal.commit([Put(record, only=only) if before else Put(record)])
+        # What is there may be changed, and with it room be made.
+        room = [] if before else self._shares.more(record.user_id)
+        await self._journal.commit([Put(record, only=only) if before else Put(record), *room])
         if self._changed is not None:
             await self._changed(record.user_id)
 

@@ -91,6 +91,7 @@ class Admission:
     ) -> VoiceSession:
         shares = self._parts.shares
         limits = shares.of_sessions(self._parts.profile.agent.session_limits())
+        limits = replace(limits, one_of_many=session.user_id == DEFAULT_USER)
         room = shares.more(session.user_id, conversation=new)
         if remembered(session).text:  # it has a rate of its own, and the same budget
             limits = replace(limits, per_10_minutes=0, per_day=0, concurrent=0)

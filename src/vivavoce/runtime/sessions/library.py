@@ -7,11 +7,14 @@ of HTTP.
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
+from weakref import WeakValueDictionary
 
 from vivavoce.errors import NotFound, SessionNotFound, found
 from vivavoce.language.en.gist import Gist, gist_of
@@ -102,6 +105,8 @@ class Library:
         self._store, self._journal, self._clock = store, journal, clock
         self._voice, self._agent, self._shares = voice, agent, shares
         self._syncs = Window(shares.syncs_per_minute, 60, clock=clock, what="transcript syncs")
+        # Weak: a lock is there as long as somebody holds or wants it.
+        self._syncing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._ids = SessionIds(clock.now)
 
     async def summary(self, session_id: str, user_id: str) -> SessionSummary:
@@ -140,9 +145,9 @@ class Library:
             created_at=now,
             updated_at=now,
             counted=False,  # it takes nothing of ours
+            role=role,
             metadata={
                 "tracked": True,
-                "options": {"role": role},
                 **({"custom": conversation.metadata} if metadata else {}),
             },
         )
@@ -154,6 +159,14 @@ class Library:
     def may_sync(self, user_id: str) -> None:
         """Counts one; raises `RateLimited`."""
         self._syncs.check(user_id)
+
+    @asynccontextmanager
+    async def one_sync(self, user_id: str) -> AsyncIterator[None]:
+        """One of a user's at a time: of many that come at once, each is a part of a moment, in
+        which others are served too."""
+        lock = self._syncing.setdefault(user_id, asyncio.Lock())
+        async with lock:
+            yield
 
     async def sync(
         self, session_id: str, user_id: str, copies: Sequence[Copy], role: Role = "operator"
@@ -380,11 +393,15 @@ def unseen(
     known = {entry.id for entry in stored}
     # A client may name an entry by our id, or by the provider's.
     names = known | {str(entry.data.get("item_id")) for entry in stored}
-    free = list(stored)
+    free: dict[tuple[Kind, str], list[Entry]] = {}
+    for entry in stored:
+        free.setdefault((entry.kind, entry.text), []).append(entry)
     added: list[Entry] = []
     for number, copy in enumerate(copies):
-        key = _key(copy, session)
-        if key in known or copy.id in names or (key is None and _take_match(copy, free, now)):
+        key, words = _key(copy, session), copy.words
+        if key in known or copy.id in names:
+            continue
+        if key is None and _take_match(copy, free.get((copy.kind, words), []), now):
             continue
         at = copy.at or now
         entry = Entry(
@@ -393,7 +410,7 @@ def unseen(
             user_id=session.user_id,
             session_id=session.id,
             kind=copy.kind,
-            text=copy.words,
+            text=words,
             created_at=at,
             # Told in one breath, they keep their order.
             ordinal=at.timestamp() * 1000 + number / 1000,
@@ -422,11 +439,9 @@ def _items(copy: Copy) -> str | None:
 
 
 def _take_match(copy: Copy, free: list[Entry], now: datetime) -> bool:
-    """Without an id: kind, text and time. Without a time either: anything the server
-    heard itself, or what the same client told a moment ago (a retry)."""
+    """Without an id: kind, text and time. Of `free`, which have its kind and text: without a time,
+    anything the server heard itself, or what the same client told a moment ago (a retry)."""
     for entry in free:
-        if entry.kind is not copy.kind or entry.text != copy.words:
-            continue
         if copy.at is not None:
             same = abs(entry.created_at - copy.at) <= SAME_TIME
         else:

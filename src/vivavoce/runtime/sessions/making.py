@@ -127,6 +127,7 @@ class Maker:
             updated_at=now,
             model=profile.defaults.model,
             voice=setup.voice,
+            role=options.role,
             metadata=metadata,
         )
 

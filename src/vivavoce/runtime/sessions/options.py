@@ -36,8 +36,8 @@ class Options(Record):
     """What the client tells of its user: `profile`, `tasks`, `goals` (`people.elsewhere`)."""
 
     def to_json(self) -> dict[str, Any]:
-        """Without the voice, which the session's record has."""
-        return {name: value for name, value in asdict(self).items() if name != "voice"}
+        """Without what the session's record has."""
+        return {name: value for name, value in asdict(self).items() if name not in _IN_RECORD}
 
     def again(self, *, role: Role, voice: str | None = None) -> Options:
         """For another session of the conversation: what this one was about is over, and who asks
@@ -47,11 +47,14 @@ class Options(Record):
         return replace(again, voice=voice or self.voice, task_id=None, text=False)
 
 
+_IN_RECORD = ("voice", "role")
+
+
 def remembered(session: VoiceSession) -> Options:
     """What was asked for this session: it holds for the next call and after a restart."""
     told = session.metadata.get("options") or {}
     known = {one.name: told[one.name] for one in fields(Options) if one.name in told}
-    return _options(known | {"voice": session.voice or None})
+    return _options(known | {"voice": session.voice or None, "role": session.role})
 
 
 def _options(told: Mapping[str, Any], before: Options | None = None) -> Options:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi.routing import APIRoute
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -22,7 +23,7 @@ from starlette.types import Receive, Scope, Send
 from vivavoce.errors import SessionNotFound
 from vivavoce.runtime.journal.streams import Filter, Subscription, patterns
 from vivavoce.server.doors.sessions import stream_token
-from vivavoce.server.gate.auth import token_grant, token_session
+from vivavoce.server.gate.auth import current_user, token_grant, token_session
 from vivavoce.server.gate.gate import DIRECT_SEND
 from vivavoce.server.gate.tickets import Grant
 from vivavoce.server.problems import errors
@@ -112,6 +113,19 @@ def last_event_id(request: HTTPConnection) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else _GARBAGE
 
 
+class _Bounded(APIRoute):
+    """Whoever has too many streams is refused before anything else is looked at."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def bounded(request: Request) -> Response:
+            request.app.state.services.journal.check_room(current_user(request))
+            return await handle(request)
+
+        return bounded
+
+
 router = APIRouter(tags=["Events"])
 v1 = APIRouter(prefix="/api/v1/voice", tags=["Conversations: voice"])
 
@@ -157,11 +171,6 @@ def _stream(words: str, event: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-@router.get(
-    "/events",
-    operation_id="eventStream",
-    **_stream("SSE stream; ids are log positions", _EVENT),
-)
 async def events(
     here: Here,
     user: User,
@@ -191,6 +200,15 @@ async def events(
     return EventStream(here.journal.subscribe(only, after=after, follow=follow))
 
 
+router.add_api_route(
+    "/events",
+    events,
+    operation_id="eventStream",
+    route_class_override=_Bounded,
+    **_stream("SSE stream; ids are log positions", _EVENT),
+)
+
+
 # --- Of the Conversations API
 
 _OVER = '{"reason":"user_ended","duration_seconds":93}'
@@ -207,11 +225,6 @@ def _own(session_id: str, bound: str | None) -> None:
         raise SessionNotFound(f"Session '{session_id[:64]}' not found.")
 
 
-@v1.get(
-    "/session/{session_id}/events",
-    operation_id="voiceSessionEvents",
-    **_stream("SSE stream; ids are positions", _V1_EVENT),
-)
 async def session_events(
     here: Here,
     user: User,
@@ -233,6 +246,15 @@ async def session_events(
     await here.library.summary(session_id, user)
     only, after = watching(user, session_id), last_event_id(request)
     return EventStream(here.journal.subscribe(only, after=after, follow=follow))
+
+
+v1.add_api_route(
+    "/session/{session_id}/events",
+    session_events,
+    operation_id="voiceSessionEvents",
+    route_class_override=_Bounded,
+    **_stream("SSE stream; ids are positions", _V1_EVENT),
+)
 
 
 @v1.post(

@@ -5,6 +5,7 @@ gets its call (seed 003 §3)."""
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import fields
 from datetime import datetime
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
+from starlette.requests import ClientDisconnect
 
 from vivavoce.errors import Forbidden, InvalidSdp, Unauthorized, UnsupportedMedia
 from vivavoce.runtime.sessions.library import Copy
@@ -106,14 +108,19 @@ async def session_details(
 
 
 class _Metered(Sparse):
-    """Who asks too often is refused before the body is read: that is the dearest part."""
+    """Who asks too often is refused before the body is read: that is the dearest part. The rest
+    take turns, once their bodies are there: nobody waits for a slow sender."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
 
         async def metered(request: Request) -> Response:
-            request.app.state.services.library.may_sync(current_user(request))
-            return await handle(request)
+            library, user = request.app.state.services.library, current_user(request)
+            library.may_sync(user)
+            with suppress(ClientDisconnect):
+                await request.body()
+            async with library.one_sync(user):
+                return await handle(request)
 
         return metered
 
@@ -137,9 +144,11 @@ router.add_api_route(
 )
 
 
+_SAME = {field.name for field in fields(Copy)} - {"kind", "text", "at"}
+
+
 def _copy(entry: s.TranscriptEntryIn) -> Copy:
-    names = {field.name for field in fields(Copy)} - {"kind", "text", "at"}
-    same = entry.model_dump(include=names)
+    same = {name: getattr(entry, name) for name in _SAME}
     return Copy(kind=Kind(entry.entry_type), text=entry.text or "", at=entry.timestamp, **same)
 
 
@@ -404,7 +413,7 @@ async def _offer(request: Request) -> str:
     return offer
 
 
-def _ephemeral_key(request: Request) -> str:
+async def _ephemeral_key(request: Request) -> str:
     """Ours, from the header."""
     key = bearer(request.headers)
     if key is None:

@@ -216,7 +216,7 @@ class Authenticator:
 
 
 def current_user(conn: HTTPConnection) -> str:
-    """A FastAPI dependency: the user whom the gate let in."""
+    """The user whom the gate let in."""
     user_id = getattr(conn.state, "user_id", None)
     if not isinstance(user_id, str):
         raise Unauthorized("Authentication is needed")
@@ -224,20 +224,20 @@ def current_user(conn: HTTPConnection) -> str:
 
 
 def current_role(conn: HTTPConnection) -> Role:
-    """A FastAPI dependency: the role of the user whom the gate let in."""
+    """The role of the user whom the gate let in."""
     role: Role = getattr(conn.state, "role", "user")
     return role
 
 
 def rank(conn: HTTPConnection) -> Role:
-    """A FastAPI dependency: what counts among those who are one user. Several tokens are, each
-    with a role; whoever has a JWT is a person, and may end and delete what is theirs."""
+    """What counts among those who are one user. Several tokens are, each with a role; whoever has
+    a JWT is a person, and may end and delete what is theirs."""
     return current_role(conn) if getattr(conn.state, "token_name", None) else "operator"
 
 
 def whole_user(conn: HTTPConnection) -> str:
-    """A FastAPI dependency: the user, for what is about all that is theirs. Raises `Forbidden`
-    for a token of a lesser role, which is one of several that are this user."""
+    """The user, for what is about all that is theirs. Raises `Forbidden` for a token of a lesser
+    role, which is one of several that are this user."""
     least: Role = "operator"
     if rank(conn) != least:
         raise Forbidden(
@@ -249,15 +249,15 @@ def whole_user(conn: HTTPConnection) -> str:
     return current_user(conn)
 
 
-def token_grant(conn: HTTPConnection) -> Grant | None:
-    """A FastAPI dependency: what the request's stream token opens, if that is who asks."""
+async def token_grant(conn: HTTPConnection) -> Grant | None:
+    """What the request's stream token opens, if that is who asks."""
     grant = getattr(conn.state, "token_grant", None)
     return grant if isinstance(grant, Grant) else None
 
 
-def token_session(conn: HTTPConnection) -> str | None:
-    """A FastAPI dependency: the only session that the request's stream token opens, if any."""
-    grant = token_grant(conn)
+async def token_session(conn: HTTPConnection) -> str | None:
+    """The only session that the request's stream token opens, if any."""
+    grant = await token_grant(conn)
     return grant.session_id if grant is not None else None
 
 

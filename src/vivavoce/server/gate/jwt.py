@@ -10,12 +10,13 @@ them when it is made.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vivavoce.errors import TokenExpired, Unauthorized, Unavailable
 from vivavoce.runtime.ports import Clock
@@ -57,6 +58,20 @@ class Claimed:
     role: Role
 
 
+class _Seen(NamedTuple):
+    """A token that was good a moment ago. By its digest: the token itself is kept nowhere."""
+
+    claimed: Claimed
+    until: float
+    kid: str | None
+    key: PyJWK | None
+    """The issuer's; one that it has withdrawn since, or replaced, is another."""
+
+
+SEEN_SECONDS = 30.0
+_MOST_SEEN = 5_000
+
+
 class JwtVerifier:
     """Takes a token, gives its user. With a shared secret, or with the issuer's keys."""
 
@@ -86,6 +101,7 @@ class JwtVerifier:
         self._rules = rules
         self._secrets = tuple(given.encode() for given in (secret, previous) if given is not None)
         self._keys = keys
+        self._seen: dict[bytes, _Seen] = {}
 
     @property
     def role_claim(self) -> str:
@@ -99,13 +115,33 @@ class JwtVerifier:
         """Raises `Unauthorized`, `TokenExpired`, or `Unavailable` where keys cannot be had."""
         if len(token) > MAX_TOKEN:
             raise Unauthorized("The token is too long")
-        kid = self._key_id(token)
+        digest = hashlib.sha256(token.encode(errors="surrogateescape")).digest()
+        seen = self._seen.get(digest)
+        if seen is not None and time.time() < seen.until and await self._still_good(seen):
+            return seen.claimed
+        kid, key = self._key_id(token), None
         if self._keys is None:
-            return self._checked(token, self._secrets, self._rules.algorithms)
-        key = await self._keys.key(kid)
-        if key is None:
-            raise Unauthorized("The token is signed with a key that its issuer does not have")
-        return self._checked(token, (key,), (key.algorithm_name,))
+            claims = self._checked(token, self._secrets, self._rules.algorithms)
+        else:
+            key = await self._keys.key(kid)
+            if key is None:
+                raise Unauthorized("The token is signed with a key that its issuer does not have")
+            claims = self._checked(token, (key,), (key.algorithm_name,))
+        claimed = Claimed(claims["sub"], self._role(claims))
+        if len(self._seen) >= _MOST_SEEN:
+            self._seen.clear()
+        self._seen[digest] = _Seen(claimed, self._until(claims), kid, key)
+        return claimed
+
+    async def _still_good(self, seen: _Seen) -> bool:
+        return self._keys is None or await self._keys.key(seen.kid) is seen.key
+
+    def _until(self, claims: Mapping[str, Any]) -> float:
+        """For how long nobody need look at it again: never beyond its own time."""
+        until = min(time.time() + SEEN_SECONDS, int(claims["exp"]))
+        if self._rules.max_age is not None:
+            until = min(until, claims["iat"] + self._rules.max_age)
+        return float(until)
 
     def _key_id(self, token: str) -> str | None:
         """The one thing that is read before the signature: a name to look up, no more."""
@@ -118,7 +154,8 @@ class JwtVerifier:
 
     def _checked(
         self, token: str, keys: Sequence[PyJWK | bytes], algorithms: tuple[str, ...]
-    ) -> Claimed:
+    ) -> dict[str, Any]:
+        """What a valid one says."""
         jwt = self._jwt
         try:
             claims = self._decoded(token, keys, algorithms)
@@ -135,7 +172,7 @@ class JwtVerifier:
         # Refused rather than mended: two names must never become one user.
         if not isinstance(user_id, str) or not USER_ID.fullmatch(user_id):
             raise Unauthorized("The token names no user that we can take (its subject)")
-        return Claimed(user_id, self._role(claims))
+        return claims
 
     def _decoded(
         self, token: str, keys: Sequence[PyJWK | bytes], algorithms: tuple[str, ...]

@@ -21,7 +21,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vivavoce.errors import Unavailable
-from vivavoce.tools.repositories.judging import TREES, dangers, index_is_fine, named_by, stamps
+from vivavoce.tools.repositories.judging import (
+    TREES,
+    as_read,
+    dangers,
+    index_is_fine,
+    named_by,
+    stamps,
+)
 from vivavoce.tools.repositories.tree import (
     FOLDER,
     Parts,
@@ -176,8 +183,9 @@ class _Copy:
                 except BaseException:
                     os.unlink(f"{name}.lock", dir_fd=folder)
                     raise
-                about = os.stat(name, dir_fd=folder, follow_symlinks=False)
-                self.given[(*self.git, *path)] = stamp(about)
+                now = stamp(os.stat(name, dir_fd=folder, follow_symlinks=False))
+                index = len(path) == 1 and "index" in name
+                self.given[(*self.git, *path)] = as_read(self.real, (), now) if index else now
         except OSError:
             return False
         return True

@@ -73,7 +73,17 @@ def _own(tree: Tree, git: Parts) -> dict[Parts, Stamp]:
     for name, depth in _DEPTHS.items():
         wanted = _no_sample if name == "hooks" else os.DirEntry.is_symlink
         found += tree.beneath((*git, name), depth, wanted, _MOST)
-    return _stamped(tree, found)
+    stamped = _stamped(tree, found)
+    for path in stamped:
+        if path[:-1] == git and _INDEX.fullmatch(path[-1]):
+            stamped[path] = as_read(tree, git, stamped[path])
+    return stamped
+
+
+def as_read(tree: Tree, git: Parts, index: Stamp) -> Stamp:
+    """The stamp of an index with what decides how git reads it: by other settings it is another
+    index, with other names in it."""
+    return (*index, hash_size(_text(tree, (*git, "config"))) or 0)
 
 
 def _telling(entry: os.DirEntry[str]) -> bool:

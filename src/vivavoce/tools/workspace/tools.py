@@ -9,8 +9,8 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import partial
 from pathlib import PurePosixPath
 from typing import Annotated, Any
 
@@ -21,6 +21,7 @@ from vivavoce.runtime.ports import OutputKind, Picture, ToolContext, ToolOutput
 from vivavoce.tools.functions import Tool
 from vivavoce.tools.wording import worded
 from vivavoce.tools.workspace import writing
+from vivavoce.tools.workspace.changes import Change, Changes, digest_of
 from vivavoce.tools.workspace.names import count, label, shown
 from vivavoce.tools.workspace.opening import FOLDER
 from vivavoce.tools.workspace.patterns import Glob
@@ -180,15 +181,34 @@ Around = Annotated[int, Field(ge=0, le=20, description="lines around each")]
 Old = Annotated[str, Field(min_length=1)]
 
 
-def workspace_tools(given: Workspace | Workspaces, *, ripgrep: str | None = None) -> list[Tool]:
+def workspace_tools(
+    given: Workspace | Workspaces,
+    *,
+    ripgrep: str | None = None,
+    changes: Changes | None = None,
+) -> list[Tool]:
     """`given`: one for all, or one for each user. `ripgrep` is where it is; it is looked for
-    otherwise, once and for all, and "" is to do without it."""
+    otherwise, once and for all, and "" is to do without it. `changes` can be taken back; without
+    them, for as long as these tools are there."""
     program = find_ripgrep(given.root) if ripgrep is None else ripgrep or None
 
-    changes = writing.Changes()
+    undoable = changes or Changes()
 
-    def keep_for(context: ToolContext) -> writing.Keep:
-        return partial(changes.keep, context.user_id, context.conversation_id)
+    def keep_for(context: ToolContext) -> writing.Keeping:
+        def keep(
+            name: str, before: bytes | None, after: bytes, too_big: bool
+        ) -> AbstractContextManager[None]:
+            change = Change(
+                name=name,
+                root=str(of(context).root),
+                talk=context.conversation_id,
+                before=before,
+                digest=digest_of(after),
+                too_big=too_big,
+            )
+            return undoable.keeping(context.user_id, change)
+
+        return keep
 
     def of(context: ToolContext) -> Workspace:
         return given if isinstance(given, Workspace) else given.of(context.user_id)
@@ -243,12 +263,12 @@ def workspace_tools(given: Workspace | Workspaces, *, ripgrep: str | None = None
     )
     def undo_change(context: ToolContext, path: Folder = "") -> ToolOutput:
         user, talk = context.user_id, context.conversation_id
-        change = changes.last(user, talk, path)
+        change = undoable.last(user, talk, str(of(context).root), path)
         if change is None:
             about = f" of {shown(path)}" if path else ""
             raise ToolFailed(f"There is no change{about} that could be taken back")
         done = writing.undo(of(context), change)
-        changes.undone(user, change)
+        undoable.undone(user, change)
         return done
 
     def place(arguments: Mapping[str, Any], user_id: str) -> str:

@@ -16,26 +16,31 @@ import errno
 import os
 import secrets
 import stat
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from threading import Lock
 
 from vivavoce.errors import ToolFailed
 from vivavoce.runtime.ports import ToolOutput
+from vivavoce.tools.workspace.changes import Change
 from vivavoce.tools.workspace.names import label, shown
 from vivavoce.tools.workspace.opening import FILE, FOLDER, Opened
 from vivavoce.tools.workspace.root import Workspace, refused, too_big
-from vivavoce.wire.values import Value
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _MODE = 0o666  # less the umask, as any program makes files
+_nothing = contextlib.nullcontext()
 
 
 def write(
-    workspace: Workspace, path: str, data: bytes, *, replaces: os.stat_result | None = None
+    workspace: Workspace,
+    path: str,
+    data: bytes,
+    *,
+    replaces: os.stat_result | None = None,
+    keeping: Callable[[str, bool], contextlib.AbstractContextManager[None]] = lambda *_: _nothing,
 ) -> tuple[str, bool]:
-    """Where it really went, and whether it is new. `replaces`: only if that is still there."""
+    """Where it really went, and whether it is new. `replaces`: only if that is still there;
+    `keeping` is entered for the change, with both."""
     if len(data) > workspace.max_bytes:
         raise too_big(shown(path), len(data), workspace.max_bytes)
     place = _place(workspace, path)
@@ -47,7 +52,8 @@ def write(
             old = _old(folder.fd, where)
             if replaces is not None and (old is None or _stamp(old) != _stamp(replaces)):
                 raise ToolFailed(f"{label(where)} was changed meanwhile: read it again")
-            _put(folder.fd, place[-1], data, old)
+            with keeping(label(where), old is None):
+                _put(folder.fd, place[-1], data, old)
     except OSError as refusal:
         raise workspace.refusal(path, refusal) from None
     return label(where), old is None
@@ -165,54 +171,17 @@ _NAMED = 5
 _SHOWN = 500  # characters of what sounds like the text that is not there
 
 
-class Kept(Value):
-    """A change of a file: `before` is None for one that was not there."""
-
-    name: str
-    before: bytes | None
-    after: bytes
-
-
-class Changes:
-    """What was written, by whose talk, so that "undo that" works: the last ones, while the server
-    runs. A background task's changes are nobody's talk."""
-
-    def __init__(self, most: int = 50, most_bytes: int = 16_000_000) -> None:
-        self._most, self._most_bytes = most, most_bytes
-        self._kept: dict[str, deque[tuple[str | None, Kept]]] = {}
-        self._lock = Lock()  # tools run in threads
-
-    def keep(self, user_id: str, talk: str | None, change: Kept) -> None:
-        with self._lock:
-            mine = self._kept.setdefault(user_id, deque(maxlen=self._most))
-            mine.append((talk, change))
-            while sum(len(c.before or b"") + len(c.after) for _, c in mine) > self._most_bytes:
-                mine.popleft()
-
-    def last(self, user_id: str, talk: str | None, name: str = "") -> Kept | None:
-        """The newest of this talk; by its name, of whomever."""
-        with self._lock:
-            for whose, one in reversed(self._kept.get(user_id, ())):
-                if one.name == name or (not name and whose == talk):
-                    return one
-        return None
-
-    def undone(self, user_id: str, change: Kept) -> None:
-        with self._lock:
-            mine = self._kept.get(user_id, deque())
-            left = [pair for pair in mine if pair[1] is not change]
-            self._kept[user_id] = deque(left, maxlen=self._most)
-
-
-def undo(workspace: Workspace, change: Kept) -> ToolOutput:
+def undo(workspace: Workspace, change: Change) -> ToolOutput:
     """Only where the file is still as it was written: what came after is not lost with it."""
     try:
         with workspace.file(change.name) as found:
             now, about = found.read(workspace.max_bytes), found.about
     except ToolFailed:
         raise ToolFailed(f"{change.name} is not there any more") from None
-    if now != change.after:
+    if not change.wrote(now):
         raise ToolFailed(f"{change.name} was changed since, so it is left as it is")
+    if change.too_big:
+        raise ToolFailed(f"What was in {change.name} before is not kept: it was too big")
     if change.before is None:
         _remove(workspace, change.name, about)
         words = f"Deleted {change.name}, which was new."
@@ -235,16 +204,24 @@ def _remove(workspace: Workspace, path: str, replaces: os.stat_result) -> None:
         raise workspace.refusal(path, refusal) from None
 
 
-Keep = Callable[[Kept], None]
+Keeping = Callable[[str, bytes | None, bytes, bool], contextlib.AbstractContextManager[None]]
+"""Given the file's name, what was in it (None: it was not there), what will be, and whether what
+was is too big. Entered while it is changed; raises `ToolFailed` where it cannot be kept."""
+
+
+def _forgetting(*_: object) -> contextlib.AbstractContextManager[None]:
+    return contextlib.nullcontext()
 
 
 def write_file(
-    workspace: Workspace, path: str, content: str, keep: Keep = lambda change: None
+    workspace: Workspace, path: str, content: str, keep: Keeping = _forgetting
 ) -> ToolOutput:
-    before = _before(workspace, path)
-    name, new = write(workspace, path, _encoded(content))
-    if new or before is not None:  # one that is too big to be kept is written all the same
-        keep(Kept(name, None if new else before, _encoded(content)))
+    before, data = _before(workspace, path), _encoded(content)
+
+    def keeping(name: str, new: bool) -> contextlib.AbstractContextManager[None]:
+        return keep(name, None if new else before or b"", data, not new and before is None)
+
+    name, new = write(workspace, path, data, keeping=keeping)
     plural = "" if len(content) == 1 else "s"
     words = f"Wrote {len(content)} character{plural} to {name}"
     return ToolOutput(
@@ -258,7 +235,7 @@ def edit_file(
     old_string: str,
     new_string: str,
     replace_all: bool = False,
-    keep: Keep = lambda change: None,
+    keep: Keeping = _forgetting,
 ) -> ToolOutput:
     if old_string == new_string:
         raise ToolFailed("Both texts are the same: there is nothing to change")
@@ -280,8 +257,12 @@ def edit_file(
             "give more of the text around it, or set replace_all"
         )
     changed = text.replace(old_string, new_string)
-    write(workspace, found.path, _encoded(changed), replaces=found.about)
-    keep(Kept(name, data, _encoded(changed)))
+    after = _encoded(changed)
+
+    def keeping(name: str, new: bool) -> contextlib.AbstractContextManager[None]:
+        return keep(name, data, after, False)
+
+    write(workspace, found.path, after, replaces=found.about, keeping=keeping)
     head = f"Replaced {count} place{'' if count == 1 else 's'} in {name}."
     return ToolOutput("\n".join([head, *diff(name, text, changed)]), "code", files_changed=(name,))
 

@@ -230,6 +230,9 @@ class SessionLimits(Record):
     """An active session older than this is one that nobody closed: it does not count as one."""
     tokens_per_day: int = 0
     cost_micros_per_day: int = 0
+    one_of_many: bool = False
+    """Several with roles of their own are this user. Refused with `Forbidden` where a session of
+    the conversation has a higher role, whichever server stored that a moment ago."""
 
 
 class Spent(Record):

@@ -94,16 +94,13 @@ class VoiceSession(Record):
     """Millionths of a dollar, by the prices of the model."""
     counted: bool = True
     """Does it count as a new session? One that took over a live one does not."""
+    role: Role = "operator"
+    """Of whoever asked for it: what was said in it counts for nobody with a higher one. Stays as
+    it was when the session began."""
     metadata: Json = field(default_factory=dict)
     owner: str | None = None
     """The instance that runs it. This and its epoch are the store's to say: it stamps new rows."""
     epoch: int | None = None
-
-    @property
-    def role(self) -> Role:
-        """Of whoever asked for it."""
-        asked: Role = (self.metadata.get("options") or {}).get("role", "operator")
-        return asked
 
     def duration_ms(self, now: datetime) -> int:
         return max(0, round(((self.ended_at or now) - self.created_at).total_seconds() * 1000))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from vivavoce.store import limits
 from vivavoce.store.columns import Position, Utc, Words
 
 revision = "0006"
@@ -58,8 +57,6 @@ def upgrade() -> None:
         sa.Column("user_id", Words, primary_key=True),
         sa.Column("bytes", Position, nullable=False),
     )
-    limits.count(op.get_bind())
-    limits.install(op.get_bind())
     if op.get_bind().dialect.name == "postgresql":
         for table in ("audit", "audit_head", "access_tokens", "stored"):
             op.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
