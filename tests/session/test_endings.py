@@ -16,6 +16,7 @@ from vivavoce.session.events import (
     TimerFired,
     TypedText,
 )
+from vivavoce.session.policy import Policy
 from vivavoce.wire.events import ConnectionStatus, SessionEnded, TranscriptionCompleted
 from vivavoce.wire.realtime import facts as rt
 from vivavoce.wire.realtime.client import CreateResponse, ListItems
@@ -78,6 +79,17 @@ def test_where_nobody_tells_it_is_reckoned_and_marked() -> None:
     assert (entry.text, entry.data["estimated"]) == ("One two", True)
     scene.send(End())
     assert (story(scene).text, story(scene).data["estimated"]) == ("One two", True)
+
+
+def test_nothing_counts_as_heard_after_a_sideband_that_did_not_come_back() -> None:
+    scene = Scene(Policy(providers=("one", "two"), attach_tries=5)).connect()
+    scene.send(*user_turn("u1"), *answer("r1", "a1", WORDS, "u1"))
+    scene.wait(0.6).send(SidebandLost(1006, False))
+    scene.wait(3).send(AttachFailed())
+    scene.wait(3).send(AttachFailed())
+    entry = story(scene)
+    assert (entry.text, entry.data["generated"]) == ("One two", WORDS)
+    assert (entry.data["interrupted"], entry.data["estimated"]) == (True, True)
 
 
 def test_what_was_played_whole_is_no_estimate() -> None:

@@ -130,7 +130,20 @@ def test_at_the_cap_the_talk_goes_over_whoever_speaks() -> None:
     moved = scene.send(ev.TimerFired("cap_end"))
     assert [e for e in moved if isinstance(e, Adopt)]
     assert not told(moved, ve.SessionExpired)
+    assert [one.state for one in told(moved, ve.SessionStatus)] == ["ready"]  # and no other between
     assert scene.phase == "ready"
+
+
+def test_a_provider_whose_clock_is_quicker_ends_nothing_while_the_new_call_is_there() -> None:
+    scene = _warned()
+    _placed(scene)
+    scene.send(rt.UserSpeechStarted("u1", 100))
+    moved = scene.send(rt.Fault("session_expired", "It hit its maximum duration."))
+    assert [e for e in moved if isinstance(e, Adopt)]
+    assert not told(moved, ve.SessionExpired)
+    assert not told(moved, ve.Notification)
+    assert scene.send(rt.Fault("session_expired", "And this one too."))
+    assert told(scene.effects, ve.SessionExpired)
 
 
 def test_where_nobody_can_take_over_a_spent_quota_is_only_told() -> None:

@@ -275,7 +275,10 @@ def test_the_providers_cap_is_announced_before_it_comes() -> None:
     scene = Scene(Policy(cap=3600, cap_warning=60)).connect()
     [warning] = told(scene.send(ev.TimerFired("cap")), ve.SessionWarning)
     assert (warning.reason, warning.action) == ("cap", "reconnect")
-    assert told(scene.send(ev.TimerFired("cap_end")), ve.SessionExpired)[0].reason == "cap"
+    over = scene.send(ev.TimerFired("cap_end"))
+    assert told(over, ve.SessionExpired)[0].reason == "cap"
+    [notification] = told(over, ve.Notification)
+    assert (notification.action or {})["do"] == "reconnect", "the conversation need not end"
 
 
 def test_a_new_call_before_the_cap_lets_the_session_go_on() -> None:

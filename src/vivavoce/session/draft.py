@@ -140,10 +140,12 @@ class Draft:
         )
         return key
 
-    def signal(self, signal: Signal) -> None:
-        """Move on, as the table says, and tell those who watch."""
+    def signal(self, *signals: Signal) -> None:
+        """Move on, as the table says, and tell those who watch where that led."""
         state = self.state
-        before, state.phase = state.phase, state.advance(state.phase, signal)
+        before = state.phase
+        for signal in signals:
+            state.phase = state.advance(state.phase, signal)
         if state.phase is not before:
             self.tell(
                 SessionStatus,

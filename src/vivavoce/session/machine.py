@@ -153,7 +153,8 @@ class Machine:
             case own.Inform():
                 sideband.inform(event, draft)
             case rt.Fault():
-                sideband.fault(event, draft)
+                if not moving.saves(event, draft):
+                    sideband.fault(event, draft)
             case rt.Peer():
                 sideband.peer(event, draft)
             case rt.RateLimits():

@@ -53,6 +53,7 @@ from vivavoce.wire.records.talk import Entry, Kind, Status
 
 MOVE = "move"
 DUE = "move_due"
+EXPIRED = "session_expired"
 FAILOVER = "failover"
 CALM = 0.3  # seconds without a sound from anybody make a pause
 _LAG = 0.5  # that a client plays behind what we reckon
@@ -265,8 +266,11 @@ def fired(event: TimerFired, draft: Draft) -> bool:
     return True
 
 
-def saves(event: SidebandLost, draft: Draft) -> bool:
-    """The old call is gone before its time: is the new one there?"""
+def saves(event: SidebandLost | Fault, draft: Draft) -> bool:
+    """The old call is gone before its time, or the provider's clock was quicker than ours and it
+    has a moment left: is the new one there?"""
+    if isinstance(event, Fault) and event.code != EXPIRED:
+        return False
     move = draft.state.move
     if move is None or move.next is None or not draft.state.sideband.up:
         return False
@@ -357,8 +361,7 @@ def _adopt(draft: Draft, *, cut: bool = False) -> None:
     if beside.peer is not None:
         sideband.peer(beside.peer, draft)
     if cut and state.phase is not Phase.EXECUTING_TOOL:
-        draft.signal(Signal.CALL_PLACED)
-        draft.signal(Signal.CONFIGURED)
+        draft.signal(Signal.CALL_PLACED, Signal.CONFIGURED)
     calling.settle(draft)
 
 

@@ -358,10 +358,13 @@ def keep(draft: Draft) -> None:
 
 
 def flush(draft: Draft) -> None:
-    """At the end of a call: what was being said is kept, as far as it was heard."""
-    speech = draft.state.talk.speech
+    """At the end of a call: what was being said is kept, as far as it was heard. Of a call whose
+    sideband did not come back nobody knows that any more was."""
+    speech, sideband = draft.state.talk.speech, draft.state.sideband
+    away = None if sideband.up else sideband.lost_at
+    until_ms = draft.now_ms if away is None else away.timestamp() * 1000
     for item in speech.unsettled():
         if item.spoken:
-            speech.cut(item, draft.now_ms)
+            speech.cut(item, until_ms)
             item.missed = item.interrupted
         _complete(item, draft)

@@ -203,6 +203,7 @@ def lost(event: SidebandLost, draft: Draft) -> None:
     if not state.sideband.up:
         return
     state.sideband.up, state.sideband.behind = False, True
+    state.sideband.lost_at = draft.now
     if event.hung_up:
         peer = state.sideband.peer
         reason = peer.reason if peer is not None and peer.reason else USER_ENDED
@@ -323,10 +324,7 @@ def fault(event: Fault, draft: Draft) -> None:
         # It goes back to what it did take, or every later order would carry the same flaw.
         state.setup = state.sideband.confirmed
     if event.code == "session_expired":
-        row = row_of(code)
-        draft.do(Failed(code, row.recovery, row.level))
-        faults.notify(row.level, row.message, draft, row.action)
-        timing.expire(draft, "cap")
+        timing.call_over(draft)
         return
     if event.event_id is None and state.talk.responses.turn_pending and is_known(code):
         # There is no response that could fail, so the user's turn has.

@@ -174,6 +174,7 @@ class Sideband:
     announced: bool = False  # `session.started` was told
     attempts: int = 0
     up_since: datetime | None = None
+    lost_at: datetime | None = None  # since then nobody knows what is heard
     survived: bool = False  # we came to this call after a restart of ours
     guard: Guard = field(default_factory=Guard)
     confirmed: Setup | None = None  # the last configuration that the provider took

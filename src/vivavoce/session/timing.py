@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from vivavoce.errors import row_of
 from vivavoce.session import calling, faults, news, saying, talk, turns
 from vivavoce.session.draft import IDLE, Draft
-from vivavoce.session.effects import StartTimer, StopTimer
+from vivavoce.session.effects import Failed, StartTimer, StopTimer
 from vivavoce.session.events import TimerFired
 from vivavoce.session.state import Phase
 from vivavoce.wire.events import SessionExpired, SessionWarning
@@ -52,7 +53,7 @@ def fired(event: TimerFired, draft: Draft) -> None:
             _warn(draft, "cap", draft.state.policy.cap_lead, action="reconnect")
             draft.do(StartTimer("cap_end", draft.state.policy.cap_lead))
         case "cap_end":
-            expire(draft, "cap")
+            call_over(draft)
         case "longest" if draft.state.policy.longest is not None:
             _longest(draft, draft.state.policy.longest)
         case "budget":
@@ -141,6 +142,15 @@ def _warn(draft: Draft, reason: str, seconds: float, action: str | None = None) 
         seconds_remaining=left,
         action=action,
     )
+
+
+def call_over(draft: Draft) -> None:
+    """The provider has had enough of the call, and no other came about: the session ends, and the
+    conversation need not. Clients that can place another are told to."""
+    row = row_of("session_expired")
+    draft.do(Failed("session_expired", row.recovery, row.level))
+    faults.notify(row.level, row.message, draft, row.action)
+    expire(draft, "cap")
 
 
 def expire(draft: Draft, reason: str) -> None:
