@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,9 @@ class ChatServer:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/v1"
 
+    def reply(self, asked: dict[str, Any]) -> Reply:
+        return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+
     async def meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         self.open += 1
@@ -93,7 +96,7 @@ class ChatServer:
         self.paths.append(request.split()[1])
         self.asked.append(json.loads(sent) if sent else {})
         self.keys.append(headers.get("authorization"))
-        reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        reply = self.reply(self.asked[-1])
         told = {"Content-Type": reply.kind, "Transfer-Encoding": "chunked", **reply.headers}
         lines = "".join(f"{name}: {value}\r\n" for name, value in told.items())
         writer.write(f"HTTP/1.1 {reply.status} X\r\n{lines}\r\n".encode())
@@ -112,10 +115,18 @@ class ChatServer:
         return True
 
 
+Chat = TypeVar("Chat", bound=ChatServer)
+
+
 @asynccontextmanager
 async def serving(*replies: Reply | Iterable[str]) -> AsyncIterator[ChatServer]:
     made = [reply if isinstance(reply, Reply) else stream(*reply) for reply in replies]
-    chat = ChatServer(made)
+    async with open_to_all(ChatServer(made)) as chat:
+        yield chat
+
+
+@asynccontextmanager
+async def open_to_all(chat: Chat) -> AsyncIterator[Chat]:
     server = await asyncio.start_server(chat.meet, "127.0.0.1", 0)
     chat.port = server.sockets[0].getsockname()[1]
     try:

@@ -307,6 +307,20 @@ async def test_tools_their_choice_and_the_limit_are_asked_as_the_protocol_has_th
     assert "tools" not in await asked_of(ask("Hi."))
 
 
+async def test_words_said_while_a_tool_runs_are_not_taken_for_the_answer() -> None:
+    call = Call("a", "clock", "{}")
+    turns = ("Time?", call, Said("assistant", "One moment."), Result("a", "Noon."))
+    sent = (await asked_of(ask(*turns)))["messages"]
+    assert [(m["role"], m["content"]) for m in sent] == [
+        ("user", "Time?"),
+        ("assistant", "One moment."),
+        ("tool", "Noon."),
+    ]
+    asked = (*turns[:3], "Hurry up.", Said("assistant", "I do."), turns[3])
+    sent = (await asked_of(ask(*asked)))["messages"]
+    assert [m["content"] for m in sent][-2:] == ["Hurry up.", "I do."]
+
+
 async def test_a_result_stands_right_behind_its_call_even_if_it_came_late() -> None:
     turns = (
         "Time?",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
@@ -28,6 +28,7 @@ from vivavoce.wire.brain import (
     Result,
     Said,
     Tool,
+    Turn,
     Words,
 )
 from vivavoce.wire.hints import bare
@@ -132,7 +133,7 @@ def messages(ask: Ask) -> Iterator[Json]:
     results = {turn.call_id: turn.output for turn in ask.turns if isinstance(turn, Result)}
     said: Json | None = None
     calls: list[Call] = []
-    for turn in (*ask.turns, None):
+    for turn in (*_interim_first(ask.turns), None):
         if isinstance(turn, Call):
             calls.append(turn)
             continue
@@ -146,6 +147,27 @@ def messages(ask: Ask) -> Iterator[Json]:
         said = _said(turn)
     if said is not None:
         yield said
+
+
+def _interim_first(turns: Sequence[Turn]) -> list[Turn]:
+    """What was said while a tool ran ("One moment") comes before its call: the result is what is
+    to be answered, and a model that finds its own words behind it takes them for the answer."""
+    ordered: list[Turn] = []
+    last = {turn.call_id: at for at, turn in enumerate(turns) if isinstance(turn, Result)}
+    runs: dict[str, int] = {}  # calls without a result yet, and where they are
+    for at, turn in enumerate(turns):
+        if isinstance(turn, Call) and last.get(turn.call_id, -1) > at:
+            runs[turn.call_id] = len(ordered)
+        elif isinstance(turn, Result):
+            runs.pop(turn.call_id, None)
+        elif isinstance(turn, Said) and turn.role == "assistant" and runs:
+            ordered.insert(min(runs.values()), turn)
+            runs = {call_id: place + 1 for call_id, place in runs.items()}
+            continue
+        elif isinstance(turn, Said) and turn.role == "user":
+            runs.clear()  # what is said from here on may be an answer to that
+        ordered.append(turn)
+    return ordered
 
 
 def _said(turn: Said | None) -> Json | None:
