@@ -27,6 +27,7 @@ ANSWERS: tuple[type[BaseModel], ...] = (
     sessions.SessionResponse,
     sessions.SessionStateResponse,
     sessions.ReconnectResponse,
+    sessions.RestoreResponse,
     sessions.SessionDetailResponse,
     sessions.IceConfigResponse,
     sessions.AudioCallResponse,

@@ -3,6 +3,7 @@ import { MicrophoneRefused } from "../src/audio/microphone";
 import { backoff } from "../src/session/line";
 import { loadingOf } from "../src/session/readiness";
 import type { ServerFact } from "../src/session/state";
+import { buttonWords } from "../src/session/words";
 import { NoWay } from "../src/transport/transport";
 import { ApiError } from "../src/wire/api";
 import type { ReadyResponse } from "../src/wire/types";
@@ -167,6 +168,18 @@ describe("a conversation", () => {
     expect(scene.microphones).toBe(0);
   });
 
+  test("that no call came of says why, and not that it has ended", async () => {
+    const scene = new Scene();
+    const refused = new ApiError(403, "forbidden", "Not from this page.");
+    scene.webrtc.faults = [refused];
+    scene.server.ended = () => scene.tell("session.ended", { reason: "user_ended", duration_ms: 1 });
+    scene.conversation.start();
+    await until(() => expect(scene.state).toBe("failed"));
+    await until(() => expect(scene.microphones).toBe(0));
+    expect(scene.state).toBe("failed");
+    expect(scene.conversation.store.get().problem).toBe("Not from this page.");
+  });
+
   test("asks for the token where one is needed", async () => {
     const scene = new Scene();
     scene.server.next("POST /session", { status: 401, body: refusal("unauthorized") });
@@ -268,13 +281,25 @@ describe("the way of the sound", () => {
     await scene.conversation.stop();
   });
 
+  test("is no loss where the server ended the session and its word comes behind the call", async () => {
+    const scene = await talking();
+    const seen: string[] = [];
+    scene.conversation.store.subscribe(() => seen.push(scene.state));
+    scene.webrtc.calls[0]?.close();
+    await scene.webrtc.calls[0]?.closed;
+    scene.tell("session.ended", { reason: "timeout", duration_ms: 1 });
+    await until(() => expect(scene.microphones).toBe(0));
+    expect(seen).not.toContain("reconnecting");
+    expect(scene.state).toBe("ended");
+  });
+
   test("is tried again while the server is away, ever more slowly, but not for ever", async () => {
     const scene = await talking();
     const away = { status: 503, body: refusal("service_unavailable") };
     scene.server.next("GET /session/reconnect", ...Array<typeof away>(20).fill(away));
     scene.webrtc.calls[0]?.close();
     await until(() => expect(scene.state).toBe("failed"));
-    expect(scene.pauses).toEqual([500, 1000, 2000, 4000, 8000, 15_000, 15_000]);
+    expect(scene.pauses).toEqual([200, 500, 1000, 2000, 4000, 8000, 15_000, 15_000]);
   });
 
   test("goes on in a new session of the conversation when the old one is over", async () => {
@@ -347,6 +372,50 @@ describe("the way of the sound", () => {
     await scene.conversation.stop();
   });
 
+  test("is brought back at once where its server stops, though its session ends", async () => {
+    const scene = await talking();
+    const token = { value: "st_2", expires_at: 0 };
+    const body = { session_id: "vs_2", ephemeral_key: "ek_9", stream_token: token, last_event_id: 9 };
+    const away = { status: 503, body: refusal("service_unavailable") };
+    scene.server.next("GET /session/reconnect", away, { body });
+    scene.tell("session.moved", { reason: "drained", left_by: "one" });
+    expect(scene.state).toBe("reconnecting");
+    expect(scene.conversation.store.get().notice).toContain("This server stops");
+    scene.tell("session.ended", { reason: "completed", duration_ms: 1 });
+    expect(scene.state).toBe("reconnecting");
+    await until(() => expect(scene.webrtc.used).toEqual(["ek_1", "ek_9"]));
+    expect(scene.webrtc.calls[0]?.over).toBe(true);
+    expect(scene.streams.at(-1)?.start.sessionId).toBe("vs_2");
+    await until(() => expect(scene.state).toBe("listening"));
+    expect(scene.conversation.store.get().notice).toBeNull();
+    await scene.conversation.stop();
+    expect(scene.server.asked.at(-1)).toBe("POST /sessions/vs_2/end");
+  });
+
+  test("is brought back where its provider has had enough of the call, as the server says", async () => {
+    const scene = await talking();
+    const message = "Our session timed out. Let me reconnect and pick up where we left off.";
+    scene.tell("notification", { level: "warning", message, action: { do: "reconnect" } });
+    scene.tell("session.expired", { reason: "cap" });
+    scene.tell("session.ended", { reason: "timeout", duration_ms: 1 });
+    expect(scene.state).toBe("reconnecting");
+    expect(scene.conversation.store.get().notice).toBe(message);
+    await until(() => expect(scene.webrtc.used).toEqual(["ek_1", "ek_2"]));
+    await until(() => expect(scene.state).toBe("listening"));
+    await scene.conversation.stop();
+  });
+
+  test("goes on as it was where another server only looks after it now", async () => {
+    const scene = await talking();
+    scene.server.next("GET /session", { body: { state: "speaking" } });
+    scene.tell("session.moved", { reason: "lost", left_by: "one", owner: "two" });
+    await until(() => expect(scene.state).toBe("speaking")); // nobody told that while it moved
+    expect(scene.webrtc.used).toEqual(["ek_1"]);
+    expect(scene.webrtc.calls[0]?.over).toBe(false);
+    scene.tell("session.ended", { reason: "completed", duration_ms: 1 });
+    await until(() => expect(scene.state).toBe("ended"));
+  });
+
   test("has two calls before the provider's cap, until the server has moved", async () => {
     const scene = await talking();
     scene.tell("call.wanted", { reason: "cap", beside: true, seconds_remaining: 60 });
@@ -405,6 +474,54 @@ describe("the way of the sound", () => {
     scene.tell("session.ended", { reason: "timeout", duration_ms: 1 });
     await until(() => expect(scene.state).toBe("ended"));
     expect(scene.webrtc.used).toEqual(["ek_1"]);
+  });
+});
+
+describe("a conversation that ended by itself", () => {
+  async function expired(): Promise<Scene> {
+    const scene = await talking();
+    const said = { item_id: "u1", transcript: "The blue door.", role: "user" };
+    scene.tell("transcription.completed", said);
+    scene.tell("session.expired", { reason: "idle" });
+    scene.tell("session.ended", { reason: "timeout", duration_ms: 1 });
+    await until(() => expect(scene.state).toBe("ended"));
+    await until(() => expect(scene.microphones).toBe(0));
+    return scene;
+  }
+
+  test("goes on with one click, with its words still there", async () => {
+    const scene = await expired();
+    expect(buttonWords(scene.conversation.store.get())).toBe("Reconnect");
+    scene.conversation.start();
+    await until(() => expect(scene.webrtc.used).toEqual(["ek_1", "ek_2"]));
+    expect(scene.server.bodies.at(-1)).toEqual({
+      request: "POST /session/restore",
+      body: { prev_session_id: "vs_1" },
+    });
+    expect(scene.streams.at(-1)?.start.sessionId).toBe("vs_2");
+    expect(scene.conversation.store.get().lines.map(({ text }) => text)).toEqual(["The blue door."]);
+    await scene.conversation.stop();
+    expect(scene.server.asked.at(-1)).toBe("POST /sessions/vs_2/end");
+    // Who hung up wanted it over.
+    expect(buttonWords(scene.conversation.store.get())).toBe("Start talking");
+  });
+
+  test("is left alone by who wants a new one", async () => {
+    const scene = await expired();
+    scene.conversation.forget();
+    const { lines } = scene.conversation.store.get();
+    expect([scene.state, lines]).toEqual(["idle", []]);
+    scene.conversation.start();
+    await until(() => expect(scene.webrtc.calls).toHaveLength(2));
+    expect(scene.server.asked).not.toContain("POST /session/restore");
+    await scene.conversation.stop();
+  });
+
+  test("in which nothing was said begins anew", async () => {
+    const scene = await talking();
+    scene.tell("session.ended", { reason: "timeout", duration_ms: 1 });
+    await until(() => expect(scene.state).toBe("ended"));
+    expect(buttonWords(scene.conversation.store.get())).toBe("Start talking");
   });
 });
 

@@ -55,6 +55,8 @@ export class FakeServer {
   readonly bodies: { request: string; body: unknown }[] = [];
   readonly answers = new Map<string, Answer[]>();
   keys = 0;
+  /** What comes of an end before it is answered. */
+  ended: () => void = () => undefined;
 
   next(request: string, ...answers: Answer[]): void {
     this.answers.set(request, [...(this.answers.get(request) ?? []), ...answers]);
@@ -68,6 +70,7 @@ export class FakeServer {
     if (typeof init?.body === "string" && init.body.startsWith("{")) {
       this.bodies.push({ request, body: JSON.parse(init.body) });
     }
+    if (request.endsWith("/end")) this.ended();
     const told = this.answers.get(request)?.shift();
     const { status = 200, body } = told ?? { body: this.usual(request) };
     return new Response(JSON.stringify(body), { status });
@@ -83,6 +86,8 @@ export class FakeServer {
         return { ...common, client_secret: { value: this.key(), expires_at: 0 } };
       case "GET /session/reconnect":
         return { ...common, ephemeral_key: this.key() };
+      case "POST /session/restore":
+        return { ...common, new_session_id: "vs_2", ephemeral_key: this.key() };
       case "GET /tasks":
         return { tasks: [], count: 0 };
       case "GET /api/v1/reminders":

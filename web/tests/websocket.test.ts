@@ -152,6 +152,40 @@ test("whoever hangs up in the middle of an answer says how far it was heard", as
   ]);
 });
 
+test("how far an answer was heard is said while it plays, and once it is over", async () => {
+  let now = 1000;
+  vi.stubGlobal("performance", { now: () => now });
+  await calling();
+  const socket = FakeSocket.last;
+  const [player, microphone] = FakeNode.last.flatMap(({ port }) => port.onmessage ?? []);
+  const speak = () => microphone?.({ data: { pcm: new Int16Array(960), level: 0 } });
+  const plays = (samples: number) => player?.({ data: { item: "a", samples } });
+  const said = () =>
+    socket.sent
+      .filter(({ type }) => type === "vivavoce.played")
+      .map(({ item_id, audio_end_ms }) => [item_id, audio_end_ms]);
+  socket.says("response.output_audio.delta", { item_id: "a", delta });
+  plays(600);
+  speak();
+  plays(1200);
+  speak(); // too soon for another word
+  expect(said()).toEqual([["a", 25]]);
+  now += 250;
+  speak();
+  expect(said()).toEqual([["a", 25], ["a", 50]]);
+  now += 250;
+  speak(); // nothing new
+  plays(2400);
+  speak();
+  now += 250;
+  speak();
+  expect(said()).toEqual([["a", 25], ["a", 50], ["a", 100]]);
+  now += 250;
+  socket.says("conversation.item.truncated", { item_id: "a", audio_end_ms: 40 });
+  speak();
+  expect(said()).toHaveLength(3);
+});
+
 test("a line on which nothing gets through is lost, though nobody closes it", async () => {
   let now = 0;
   vi.stubGlobal("performance", { now: () => now });

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.engine.turn.scene import ME, Scene
 from vivavoce.engine.ports import Position
 from vivavoce.engine.turn import facts, orders
@@ -122,3 +124,57 @@ def test_what_is_answered_after_that_was_heard_by_nobody() -> None:
     scene.finish(response)
     assert heard(scene) == ("", "cut")
     assert not scene.orders(orders.Play)
+
+
+def played(scene: Scene, item: str, ms: int) -> None:
+    scene.ask(client.Played(item, ms), sender=ME)  # type: ignore[arg-type]
+
+
+def test_a_client_that_says_how_far_it_is_is_believed_and_not_the_clock() -> None:
+    scene, response, item = saying(paced=False)
+    scene.now += 1.0
+    played(scene, item, 600)  # its line stuttered
+    assert (heard(scene), scene.last(HEARD)["estimated"]) == (("One", "playing"), False)
+    scene.now += 5.0
+    scene.tell(facts.TimerFired("heard"))
+    assert heard(scene) == ("One", "playing")
+    scene.finish(response)
+    scene.tell(facts.PeerLost())
+    assert (heard(scene), scene.last(HEARD)["estimated"]) == (("One", "cut"), False)
+
+
+def test_such_a_client_is_waited_for_until_it_has_played_all() -> None:
+    scene, response, item = saying(paced=False)
+    played(scene, item, 900)
+    scene.finish(response)
+    scene.now += 2.0
+    scene.tell(facts.TimerFired(f"played:{response}"))
+    assert not scene.all("output_audio_buffer.stopped")
+    played(scene, item, 1995)  # samples make no whole milliseconds
+    assert heard(scene) == ("One two. Three four.", "played")
+    assert scene.last("output_audio_buffer.stopped")["response_id"] == response
+    played(scene, item, 2000)
+    assert len(scene.all("output_audio_buffer.stopped")) == 1
+
+
+def test_one_that_stands_still_heard_no_more_than_it_said() -> None:
+    scene, response, item = saying(paced=False)
+    played(scene, item, 1000)
+    scene.finish(response)
+    for _ in range(2):
+        scene.now += 5.0
+        scene.tell(facts.TimerFired(f"played:{response}"))
+    assert heard(scene) == ("One two.", "cut")
+    assert scene.last("conversation.item.truncated")["audio_end_ms"] == 1000
+    assert scene.text_of(item) == "One two."
+    assert not scene.machine.state.playing
+    played(scene, item, 1200)
+    assert heard(scene) == ("One two.", "cut")
+
+
+def test_only_the_peer_of_our_own_call_may_say_so() -> None:
+    frame = '{"type": "vivavoce.played", "item_id": "a", "audio_end_ms": 20}'
+    assert client.parse(frame, locked=True) == client.Played("a", 20)
+    for others in ({}, {"ours": True}):
+        with pytest.raises(client.BadFrame, match="Supported values"):
+            client.parse(frame, **others)

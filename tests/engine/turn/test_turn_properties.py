@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.engine.turn.scene import Scene, configured
+from tests.engine.turn.scene import ME, Scene, configured
 from vivavoce.engine.ports import Position
 from vivavoce.engine.turn import facts, orders
 from vivavoce.engine.turn.progress import heard
@@ -21,7 +21,7 @@ Step = tuple[str, int]
 STEPS = tuple(
     """suspect dismiss start pause resume stop heard heard_uh heard_nothing unheard piece words
     call arguments call_end finish length spoken silent_clause all_spoken fail playing played
-    tick timer write output retrieve delete truncate respond respond_aside cancel clear_in
+    tick timer write output retrieve delete truncate is_at respond respond_aside cancel clear_in
     clear_out commit configure""".split()  # noqa: SIM905 # a list of words is easier to read
 )
 
@@ -229,6 +229,12 @@ class World:
             kept = heard(self.sounds.get(item, []), pick * 70)
             self.sounds[item] = [(kept, pick * 70)]
             self.cut.add(item)
+
+    def do_is_at(self, pick: int) -> None:
+        """A client that plays for itself says how far it is."""
+        for item in list(self.scene.machine.state.sounds):
+            at = client.Played(item, pick * 70)
+            self.scene.tell(facts.Request(at, ME), position=self.at)
 
     def do_respond(self, _: int) -> None:
         self.scene.ask(client.CreateResponse(response=None))

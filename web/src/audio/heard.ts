@@ -1,5 +1,5 @@
 /** How much of each answer has come and how much was heard: whether something sounds right now,
- * and what to tell when it is cut off.
+ * and what to tell while it plays and when it is cut off.
  *
  * Only the engine's own calls have their sound here. It takes a cut at 0 ms: what waited and
  * was never begun is cut there, or it would count as heard. */
@@ -13,6 +13,7 @@ export class Heard {
   #received = new Map<string, number>();
   #played = new Map<string, number>();
   #cut = new Set<string>();
+  #said = new Map<string, number>();
   #told = false;
 
   constructor(
@@ -48,6 +49,21 @@ export class Heard {
     return left > 0 && !this.#cut.has(item);
   }
 
+  /** How far each item is that got on since this was asked last. */
+  news(latencyMs = 0): Cut[] {
+    const news: Cut[] = [];
+    for (const [itemId, samples] of this.#played) {
+      if (this.#cut.has(itemId)) continue;
+      // What has left the queue is on its way to the ear, but for what was played to its end.
+      const late = this.unfinished(itemId) ? latencyMs : 0;
+      const endMs = Math.max(0, Math.floor(this.#ms(samples) - late));
+      if (endMs <= (this.#said.get(itemId) ?? 0)) continue;
+      this.#said.set(itemId, endMs);
+      news.push({ itemId, endMs });
+    }
+    return news;
+  }
+
   /** Cut off what sounds and what waits. Where each of them ended, to tell the engine. */
   interrupt(latencyMs = 0): Cut[] {
     const items = [...this.#received.keys()].filter((item) => this.unfinished(item));
@@ -77,5 +93,6 @@ export class Heard {
     this.#received.delete(oldest);
     this.#played.delete(oldest);
     this.#cut.delete(oldest);
+    this.#said.delete(oldest);
   }
 }

@@ -59,6 +59,11 @@ export class Conversation {
     this.#live((life, tell) => this.#converse(life, tell));
   }
 
+  /** What ended is left alone: the next start begins anew. */
+  forget(): void {
+    this.#tell({ type: "forgotten" });
+  }
+
   /** At once for whoever looks; resolves when everything is closed and the server knows. */
   async stop(): Promise<void> {
     const done = this.#done;
@@ -127,10 +132,14 @@ export class Conversation {
       await this.#ready(tell, signal);
       const { key, ...opened } = await this.#opened(signal);
       visit = new Visit(this.ports, this.store, life, tell, opened.session_id);
+      tell({ type: "session.opened", id: opened.session_id });
       visit.follow(opened.stream_token.value, opened.last_event_id);
       const { newKey, moveWanted, moved, shown } = visit;
       const line = { ...this.ports, microphone, tell, newKey, moveWanted, moved, shown };
       await keepCalling(line, key, signal);
+    } catch (fault) {
+      life.abort(fault); // why it is over: that the session then ends is no news
+      throw fault;
     } finally {
       if (this.#microphone === microphone) this.#microphone = null;
       microphone.close();
@@ -139,15 +148,19 @@ export class Conversation {
   }
 
   #opened(signal: AbortSignal): Promise<Opened> {
-    const { past } = this.store.get().history;
-    return orAborted(this.#open(past?.id ?? null), signal, (late) => {
+    const { history, ended } = this.store.get();
+    return orAborted(this.#open(history.past?.id ?? null, ended), signal, (late) => {
       void this.ports.api.end(late.session_id).catch(() => undefined);
     });
   }
 
-  /** A new conversation, or one that goes on. */
-  async #open(conversationId: string | null): Promise<Opened> {
+  /** A new conversation, or one that goes on: a past one, or that of a session that ended. */
+  async #open(conversationId: string | null, ended: string | null): Promise<Opened> {
     const { api } = this.ports;
+    if (conversationId === null && ended !== null) {
+      const { ephemeral_key, new_session_id, ...opened } = await api.restore(ended);
+      return { ...opened, session_id: new_session_id, key: ephemeral_key };
+    }
     if (conversationId === null) {
       const { client_secret, ...opened } = await api.createSession();
       return { ...opened, key: client_secret.value };

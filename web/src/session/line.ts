@@ -14,6 +14,7 @@ import type { Move } from "./visit";
 const FIRST_TRIES = 2;
 const TRIES = 8;
 const STEADY_MS = 10_000; // a call that lasted so long was no failure
+const LAST_WORD_MS = 200; // behind the call, if the server ended it
 const LONGEST_PAUSE_MS = 15_000;
 const TRIES_BESIDE = 3;
 const PAUSE_BESIDE_MS = 2000;
@@ -73,15 +74,19 @@ class CallLost extends Error {}
 
 /** While the call is up; the one that took its place, or `CallLost`. */
 async function held(ports: LinePorts, call: Call, signal: AbortSignal): Promise<Call> {
+  let over = false;
+  // Where the server ends the session the call goes first, and why comes behind it: no loss.
+  const lastWord = () => (over ? null : ports.pause(LAST_WORD_MS, signal));
   try {
     for (;;) {
-      const gone = call.closed.then(() => "lost" as const);
+      const gone = call.closed.then(lastWord).then(() => "lost" as const);
       const why = await Promise.race([gone, ports.moveWanted(), aborted(signal)]);
       if (why === "lost") throw new CallLost("The call was lost.");
       const next = await takenOver(ports, call, why, signal);
       if (next) return next;
     }
   } finally {
+    over = true;
     call.close(); // the session is on the next one, so nobody hears a gap
   }
 }

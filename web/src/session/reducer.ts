@@ -22,6 +22,10 @@ export function reduce(state: State, fact: Fact): State {
       return asked(state);
     case "microphone.refused":
       return { ...over(state), stage: "refused", problem: fact.why };
+    case "session.opened":
+      return { ...state, session: fact.id, ended: null };
+    case "forgotten":
+      return { ...state, stage: "idle", ended: null, lines: [], notice: null, problem: null };
     case "call.placing": {
       const again = state.stage === "reconnecting" || state.stage === "live";
       return { ...state, stage: again ? state.stage : "connecting", transport: fact.transport };
@@ -47,12 +51,13 @@ export function reduce(state: State, fact: Fact): State {
     case "stopped":
       // What ended by itself has said why already.
       if (state.stage === "ended") return state;
-      return { ...over(state), stage: state.loading ? "loading" : "idle", notice: null };
+      return { ...over(state), stage: state.loading ? "loading" : "idle", ended: null, notice: null };
     case "locked":
       // Whoever has the next token may be somebody else.
       return {
         ...over(state),
         stage: "locked",
+        ended: null,
         problem: fact.why,
         work: { ...NO_WORK, seen: state.work.seen },
         history: NO_HISTORY,
@@ -64,10 +69,12 @@ export function reduce(state: State, fact: Fact): State {
 
 /** A talk begins: anew, or with the words of the one that it goes on with. */
 function asked(state: State): State {
-  const { loading, work } = state;
+  const { loading, work, ended } = state;
   const { past } = state.history;
-  const lines = past === null ? [] : past.live ? state.lines : pastLines(past);
-  return { ...INITIAL, loading, work, lines, history: continued(state.history), stage: "asking" };
+  const here = past === null ? ended !== null : past.live;
+  const lines = here ? state.lines : past === null ? [] : pastLines(past);
+  const history = continued(state.history);
+  return { ...INITIAL, loading, work, lines, history, ended, stage: "asking" };
 }
 
 function heard(state: State, fact: ServerFact): State {
@@ -114,6 +121,8 @@ function heard(state: State, fact: ServerFact): State {
     case "call.wanted":
       // What is planned nobody needs to hear of; why somebody else takes over they see.
       return data.message ? { ...state, notice: data.message } : state;
+    case "session.moved":
+      return data.owner ? state : { ...state, notice: "This server stops. One moment, I look for another." };
     case "notification":
       return { ...state, notice: data.message };
     case "error":
@@ -155,6 +164,8 @@ function over(state: State): State {
   return {
     ...state,
     voice: "disconnected",
+    session: null,
+    ended: state.lines.length > 0 ? (state.session ?? state.ended) : null,
     sounding: false,
     transport: null,
     tools: [],

@@ -64,6 +64,9 @@ export interface State {
   readonly lines: readonly Line[];
   readonly work: Work;
   readonly history: History;
+  /** The session that is on; where it ended by itself, the next start goes on with it. */
+  readonly session: string | null;
+  readonly ended: string | null;
   readonly notice: string | null;
   readonly problem: string | null;
 }
@@ -80,6 +83,8 @@ export const INITIAL: State = {
   lines: [],
   work: NO_WORK,
   history: NO_HISTORY,
+  session: null,
+  ended: null,
   notice: null,
   problem: null,
 };
@@ -98,6 +103,8 @@ export type Fact =
   | { readonly type: "server.ready" }
   | { readonly type: "microphone.asked" }
   | { readonly type: "microphone.refused"; readonly why: string }
+  | { readonly type: "session.opened"; readonly id: string }
+  | { readonly type: "forgotten" }
   | { readonly type: "call.placing"; readonly transport: TransportKind | null }
   | { readonly type: "call.up"; readonly transport: TransportKind }
   | { readonly type: "call.lost" }

@@ -28,6 +28,7 @@ export type Move = "cap" | "provider" | "lost";
 /** Its stream, its keys, its moves, its end. */
 export class Visit {
   #ended = false;
+  #going = false; // the session may end now: the conversation is to go on in another
   readonly #farewell = deferred();
   #statuses = 0;
   #stream: { close(): void } | null = null;
@@ -80,9 +81,10 @@ export class Visit {
   readonly newKey = async (): Promise<string> => {
     this.#wanted.set(null); // it is answered now, or the server wants it again
     const answer = await this.ports.api.reconnect(this.sessionId);
-    this.#ended = false;
+    this.#ended = this.#going = false;
     if (answer.session_id !== this.sessionId) {
       this.sessionId = answer.session_id; // the old one is over; its conversation goes on
+      this.tell({ type: "session.opened", id: answer.session_id });
       this.follow(answer.stream_token.value, answer.last_event_id);
     }
     return answer.ephemeral_key;
@@ -127,15 +129,17 @@ export class Visit {
       if (fact.name === "session.ended") this.#farewell.resolve();
       return;
     }
-    if (fact.name === "session.ended" && LOST.includes(fact.data.reason)) {
-      // The provider was lost for good, or we were for too long; the conversation was not, and goes
-      // on in a new session.
+    if (fact.name === "session.ended" && (this.#going || LOST.includes(fact.data.reason))) {
+      // The provider was lost for good, or we were for too long, or the server stops; the
+      // conversation was not, and goes on in a new session.
       this.#ended = true;
-      this.tell({ type: "call.lost" });
-      this.#wanted.set("lost");
+      this.#lost();
       return;
     }
+    if (fact.name === "session.expired" && this.#going) return; // for the page it goes on
     this.tell(fact);
+    if (fact.name === "notification" && fact.data.action?.["do"] === "reconnect") this.#going = true;
+    if (fact.name === "session.moved") this.#serverChanged(fact.data.owner);
     if (fact.name === "session.status") this.#statuses += 1;
     if (fact.name === "call.wanted") this.#callWanted(fact.data.reason, fact.data.beside);
     if (fact.name === "call.moved") this.#moves.set(this.#moves.get() + 1);
@@ -147,8 +151,20 @@ export class Visit {
   }
 
   #callWanted(reason: string, beside: boolean): void {
-    if (!beside) this.tell({ type: "call.lost" });
-    this.#wanted.set(!beside ? "lost" : reason === "cap" ? "cap" : "provider");
+    if (!beside) return this.#lost();
+    this.#wanted.set(reason === "cap" ? "cap" : "provider");
+  }
+
+  /** Another server looks after us, and our call is as it was; or ours stops, and the call with it. */
+  #serverChanged(owner: string | undefined): void {
+    if (owner !== undefined) return void this.#readState();
+    this.#going = true;
+    this.#lost();
+  }
+
+  #lost(): void {
+    this.tell({ type: "call.lost" });
+    this.#wanted.set("lost");
   }
 
   /** The state is told when it changes, and never again: whoever was away has to ask. */

@@ -48,7 +48,10 @@ export function busy(state: State): boolean {
 
 /** What pressing the one button does now. */
 export function buttonWords(state: State): string {
-  if (!busy(state)) return state.history.past ? "Continue by voice" : "Start talking";
+  if (!busy(state)) {
+    if (state.history.past) return "Continue by voice";
+    return state.ended === null ? "Start talking" : "Reconnect";
+  }
   return ["asking", "connecting", "loading"].includes(situation(state)) ? "Cancel" : "Hang up";
 }
 

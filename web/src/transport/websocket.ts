@@ -1,7 +1,8 @@
 /** The sound over a WebSocket, in the Realtime API's own events: for where WebRTC finds no way.
  *
- * Here the page is the one who knows what was heard, so it is the one to say so: when somebody
- * speaks over the assistant it stops at once and tells the engine where. */
+ * Here the page is the one who knows what was heard, so it is the one to say so: four times a second
+ * while it plays, for whatever may cut it off; and when somebody speaks over the assistant it stops
+ * at once and tells the engine where. */
 
 import { fromBase64, toBase64 } from "../audio/base64";
 import { Ducking } from "../audio/ducking";
@@ -17,6 +18,7 @@ import { type Call, deferred, NoWay, type Transport, within } from "./transport"
 const OPEN_MS = 5000;
 const PIECES_A_SECOND = 25;
 const STALLED_MS = 8000; // nothing gets through: a network that is gone closes no socket
+const REPORT_MS = 250; // between two words on how far an answer is: about a word of it
 const DONE = 1000; // a close that is meant: somebody hung up
 
 export class WebSocketTransport implements Transport {
@@ -115,6 +117,7 @@ class Line {
   readonly #ducking = new Ducking();
   readonly #outbox: Outbox;
   #interruptible = true;
+  #reportedAt = 0;
   #drainedAt = performance.now();
 
   constructor(
@@ -136,6 +139,7 @@ class Line {
     this.#outbox.push(
       JSON.stringify({ type: "input_audio_buffer.append", audio: toBase64(pcm) }),
     );
+    if (now - this.#reportedAt >= REPORT_MS) this.report(now);
     this.speaker.duck(this.#ducking.next(level, this.heard.playing, performance.now()));
   }
 
@@ -165,6 +169,14 @@ class Line {
     }
   }
 
+  /** How far what plays was heard. A line that may break says nothing any more when it has. */
+  private report(now: number): void {
+    this.#reportedAt = now;
+    for (const { itemId, endMs } of this.heard.news(this.speaker.latencyMs)) {
+      this.send({ type: "vivavoce.played", item_id: itemId, audio_end_ms: endMs });
+    }
+  }
+
   /** Whoever hangs up in the middle of an answer has heard it so far, and no further. */
   hangUp(): void {
     if (this.socket.readyState === WebSocket.OPEN) this.interrupt();
@@ -179,14 +191,16 @@ class Line {
     const cuts = this.heard.interrupt(this.speaker.latencyMs);
     this.speaker.clear();
     for (const { itemId, endMs } of cuts) {
-      this.socket.send(
-        JSON.stringify({
-          type: "conversation.item.truncate",
-          item_id: itemId,
-          content_index: 0,
-          audio_end_ms: endMs,
-        }),
-      );
+      this.send({
+        type: "conversation.item.truncate",
+        item_id: itemId,
+        content_index: 0,
+        audio_end_ms: endMs,
+      });
     }
+  }
+
+  private send(event: object): void {
+    this.socket.send(JSON.stringify(event));
   }
 }

@@ -77,6 +77,11 @@ export function App({ conversation }: { conversation: Conversation }) {
             words={buttonWords(state)}
             toggle={toggle}
           />
+          {state.ended !== null && !past && !talking && (
+            <button type="button" className="small" data-testid="new" onClick={() => conversation.forget()}>
+              New conversation
+            </button>
+          )}
           <Level active={talking} read={() => conversation.level()} />
         </section>
       </main>

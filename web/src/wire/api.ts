@@ -11,6 +11,7 @@ import type {
   MessageListResponse,
   ReadyResponse,
   ReconnectResponse,
+  RestoreResponse,
   SearchResponse,
   SendMessageResponse,
   SessionDetailResponse,
@@ -81,6 +82,11 @@ export class Api {
   resumeConversation(conversationId: string): Promise<VoiceSessionResponse> {
     const body = { conversation_id: conversationId, can_type: true };
     return this.json("api/v1/voice/session", posted(body));
+  }
+
+  /** A new session that goes on where an ended one was. */
+  restore(sessionId: string): Promise<RestoreResponse> {
+    return this.json("session/restore", posted({ prev_session_id: sessionId }));
   }
 
   reconnect(sessionId: string): Promise<ReconnectResponse> {

@@ -175,6 +175,16 @@ export interface ReminderView {
   told_at: string | null;
 }
 
+export interface RestoreResponse {
+  new_session_id: string;
+  ephemeral_key: string;
+  expires_at: number;
+  context_summary: string;
+  pending_tasks: string[];
+  stream_token: ClientSecret;
+  last_event_id: number;
+}
+
 export interface SearchHit {
   message_id: string;
   conversation_id: string;

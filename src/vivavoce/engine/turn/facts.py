@@ -8,7 +8,7 @@ pieces that pass through untouched on their way to the listener.
 from __future__ import annotations
 
 from vivavoce.wire.brain import Piece
-from vivavoce.wire.realtime.client import ClientEvent, ListItems
+from vivavoce.wire.realtime.client import ClientEvent, OwnEvent
 from vivavoce.wire.values import Value
 
 
@@ -23,7 +23,7 @@ class Request(Fact):
     """A client's event, and how things stood when it came. What is wrong with it is told to the
     one who sent it."""
 
-    event: ClientEvent | ListItems
+    event: ClientEvent | OwnEvent
     sender: int
     buffered_ms: int = 0
     """How much sound waits in the buffer."""

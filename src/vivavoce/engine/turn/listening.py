@@ -281,7 +281,7 @@ def timer(fact: facts.TimerFired, draft: Draft) -> None:
         case ("idle", _, _):
             _prompt(fact.end_ms, draft)
         case ("played", _, response_id):
-            answering.played(response_id, draft)
+            playback.due(response_id, draft)
         case ("heard", _, _):
             progress.account(draft)
         case ("grace", _, _):

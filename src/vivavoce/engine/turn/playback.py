@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from vivavoce.engine.turn import answering, orders, progress
 from vivavoce.engine.turn.conversation import with_transcript
-from vivavoce.engine.turn.state import Draft
+from vivavoce.engine.turn.state import Draft, Sound
 from vivavoce.wire.realtime import client
 from vivavoce.wire.realtime.refusal import Refused
+
+_PATIENCE = 1.0
+"""Seconds beyond what is left, for a client that says how far it is."""
+_ROUNDED = 20
+"""Milliseconds: a client counts samples, and each clause has its own fraction."""
 
 
 def interrupt(reason: str, draft: Draft) -> None:
@@ -109,6 +114,52 @@ def truncate(wish: client.Truncate, draft: Draft) -> None:
     _tell_truncated(item.id, wish.audio_end_ms, draft)
     if not state.policy.paced and sound.response_id not in state.responses:
         _silent(sound.response_id, draft)
+
+
+def played(item_id: str, ms: int, draft: Draft) -> None:
+    """A client that plays for itself says how far it is: from then on nobody reckons."""
+    state = draft.state
+    sound = state.sounds.get(item_id)
+    if state.policy.paced or sound is None or sound.cut or sound.response_id not in state.playing:
+        return  # it crossed with an end of ours
+    sound.played, sound.certain = max(sound.played or 0, min(ms, sound.ms)), True
+    progress.tell(item_id, "playing", draft)
+    if sound.response_id not in state.responses and not _behind(sound.response_id, draft):
+        draft.order(orders.StopTimer(f"played:{sound.response_id}"))
+        answering.played(sound.response_id, draft)
+
+
+def due(response_id: str, draft: Draft) -> None:
+    """By the clock its last sound was played. A client that says how far it is is waited for as
+    long as it goes on; one that stands still plays no more of it."""
+    state, behind = draft.state, _behind(response_id, draft)
+    going = {name: sound for name, sound in behind.items() if sound.looked != sound.played}
+    if not behind:
+        answering.played(response_id, draft)
+    elif going:
+        for sound in going.values():
+            sound.looked = sound.played
+        left = max(sound.ms - (sound.played or 0) for sound in going.values()) / 1000
+        draft.order(orders.StartTimer(f"played:{response_id}", left + _PATIENCE))
+    else:
+        for item_id, sound in behind.items():
+            ms = sound.played or 0
+            if item_id in state.conversation:
+                _shorten(item_id, ms, draft)
+            _tell_truncated(item_id, ms, draft)
+        _silent(response_id, draft)
+
+
+def _behind(response_id: str, draft: Draft) -> dict[str, Sound]:
+    """What of it its client says that it has not played to the end yet."""
+    return {
+        item_id: sound
+        for item_id, sound in draft.state.sounds.items()
+        if sound.response_id == response_id
+        and not sound.cut
+        and sound.played is not None
+        and sound.ms - sound.played > _ROUNDED
+    }
 
 
 def _tell_truncated(item_id: str, end_ms: int, draft: Draft) -> None:

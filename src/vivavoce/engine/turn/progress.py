@@ -1,8 +1,9 @@
 """How far what is said has been heard, in milliseconds and in words: the one place that reckons it.
 
 Our own server is told while it plays and at every end, so that it stores what was heard without
-reckoning again. Over WebRTC we pace the sound and know where it is; over a WebSocket the client
-plays it, so it is an estimate by the clock until the client says where it stopped.
+reckoning again. Over WebRTC we pace the sound and know where it is. Over a WebSocket the client
+plays it: our page says how far it is; of others it is an estimate by the clock, until they say
+where they stopped.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ def played_ms(item_id: str, draft: Draft) -> int:
         if here is not None and here.item_id == item_id:
             return min(here.played_ms, sound.ms)
         return sound.told[1] if sound.told is not None else 0  # the next one is at it already
+    if sound.played is not None:
+        return min(sound.played, sound.ms)
     left = round((sound.until - draft.now) * 1000) if state.here else sound.ms
     return max(0, min(sound.ms, sound.ms - left))
 

@@ -45,6 +45,8 @@ def handle(request: facts.Request, draft: Draft) -> None:
             delete_item(item_id, draft)
         case client.Truncate() as event:
             playback.truncate(event, draft)
+        case client.Played(item_id, ms):
+            playback.played(item_id, ms, draft)
         case client.CreateResponse(_, params):
             create_response(params, draft)
         case client.CancelResponse(_, response_id):

@@ -118,7 +118,11 @@ class Sound:
     generated: str = ""
     """All that the brain wrote of it."""
     certain: bool = False
-    """The client itself said where it stopped."""
+    """The client itself said how far it is, or where it stopped."""
+    played: int | None = None
+    """Milliseconds, by the client that plays it; None: it has not said yet."""
+    looked: int | None = None
+    """How far that was when by the clock it was over."""
     told: tuple[str, int, str] | None = None
     """How far it was heard when that was last told."""
 

@@ -201,6 +201,17 @@ class ListItems(_Event):
     event_id: str | None = None
 
 
+class Played(_Event):
+    """Our own engine only, from the peer of our own server's call by WebSocket: so much of an
+    item's sound was played by now. No answer, and no fault if the item is gone."""
+
+    type = "vivavoce.played"
+
+    item_id: str
+    audio_end_ms: Whole
+    event_id: str | None = None
+
+
 ClientEvent = (
     UpdateSession
     | AppendInput
@@ -218,7 +229,7 @@ CLIENT_EVENTS: dict[str, type[ClientEvent]] = {
     kind.type: kind
     for kind in ClientEvent.__args__  # in the order of the documentation
 }
-OWN_EVENTS: dict[str, type[ListItems]] = {ListItems.type: ListItems}
+OwnEvent = ListItems | Played
 # What a browser may send on a call whose configuration belongs to our server: sound, and to
 # be quiet. Everything else would let a page rewrite the prompt or speak for the user.
 PEER_EVENTS = frozenset(
@@ -238,9 +249,9 @@ class BadFrame(Exception):
         self.fault, self.event_id = fault, event_id
 
 
-def parse(raw: str | bytes, *, locked: bool = False, ours: bool = False) -> ClientEvent | ListItems:
-    """Raises `BadFrame`. `locked`: only what a browser on our server's call may send; `ours`: what
-    only our server may send too."""
+def parse(raw: str | bytes, *, locked: bool = False, ours: bool = False) -> ClientEvent | OwnEvent:
+    """Raises `BadFrame`. `locked`: what a browser on our server's call may send; `ours`: what only
+    our server may send too."""
     try:
         body = orjson.loads(raw)
     except orjson.JSONDecodeError:
@@ -252,9 +263,11 @@ def parse(raw: str | bytes, *, locked: bool = False, ours: bool = False) -> Clie
         words = f"a string of at most {MAX_EVENT_ID} characters is wanted."
         raise BadFrame(refused("invalid_value", "event_id", words))
     try:
-        if ours and body.get("type") in OWN_EVENTS:
-            given = {name: value for name, value in body.items() if name != "type"}
-            return reading(_own_reader(), given)
+        own = (ListItems,) if ours else (Played,) if locked else ()
+        for one in own:
+            if body.get("type") == one.type:
+                given = {name: value for name, value in body.items() if name != "type"}
+                return reading(_own_reader(one), given)
         return read(body, event_id, locked=locked)
     except Refused as fault:
         raise BadFrame(fault, event_id) from None
@@ -291,8 +304,9 @@ def _reader(kind: str) -> Callable[[Any], ClientEvent]:
 
 
 @cache
-def _own_reader() -> Callable[[Any], ListItems]:
-    return TypeAdapter(ListItems).validate_python
+def _own_reader(kind: type[OwnEvent]) -> Callable[[Any], OwnEvent]:
+    adapter: TypeAdapter[OwnEvent] = TypeAdapter(kind)
+    return adapter.validate_python
 
 
 # --- Items that we send ---------------------------------------------------------------------
