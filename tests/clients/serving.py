@@ -30,6 +30,12 @@ TIME = "Monday, November 16, 2026, 9:30 AM"
 class Served:
     origin: str
     key: str
+    process: subprocess.Popen[bytes]
+
+    def kill(self) -> None:
+        """As by `kill -9`, or a machine that dies."""
+        self.process.kill()
+        self.process.wait()
 
     @property
     def url(self) -> str:
@@ -57,7 +63,7 @@ def serve(folder: Path, *, patience: float = 240, **settings: str) -> Iterator[S
         )
     try:
         _wait(origin, process, folder / "server.log", patience)
-        yield Served(origin, "any-key")
+        yield Served(origin, "any-key", process)
     finally:
         process.send_signal(signal.SIGTERM)
         try:

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 import pytest
+import soxr
 from aiortc import MediaStreamTrack, RTCConfiguration, RTCPeerConnection, RTCSessionDescription
 from aiortc.mediastreams import MediaStreamError
 from websockets.asyncio.client import connect
@@ -109,23 +110,35 @@ async def by_websocket(stage: Stage, key: str) -> AsyncIterator[Line]:
 
 
 class Microphone(MediaStreamTrack):
-    """Silent until it is told to be loud for a while."""
+    """Silent until it is told to be loud for a while, or given something to say."""
 
     kind = "audio"
 
     def __init__(self) -> None:
         super().__init__()
         self.loud_until = 0.0
+        self._words = np.zeros(0, np.int16)
         self._sent, self._began = 0, 0.0
 
     def speak(self, seconds: float) -> None:
         self.loud_until = time.monotonic() + seconds
+
+    def say(self, pcm: bytes) -> None:
+        """PCM16 at 24 kHz."""
+        words = soxr.resample(np.frombuffer(pcm, "<i2"), 24_000, 48_000).astype(np.int16)
+        self._words = np.concatenate((self._words, words))
+
+    @property
+    def speaking(self) -> bool:
+        return bool(self._words.size)
 
     async def recv(self) -> av.AudioFrame:
         self._began = self._began or time.monotonic()
         await asyncio.sleep(self._began + self._sent / 48_000 - time.monotonic())
         loud = 9000 if time.monotonic() < self.loud_until else 0
         wave = loud * np.sin((np.arange(960) + self._sent) * (2 * np.pi * 300 / 48_000))
+        words, self._words = self._words[:960], self._words[960:]
+        wave[: words.size] += words
         frame = av.AudioFrame.from_ndarray(
             wave.astype(np.int16).reshape(1, -1), format="s16", layout="mono"
         )
@@ -147,6 +160,7 @@ class Browser:
         self.changed = asyncio.Event()
         self.loud: list[tuple[float, float]] = []
         """When a frame came, and how loud it was."""
+        self._pieces: list[bytes] = []
 
     def _message(self, text: str) -> None:
         event = orjson.loads(text)
@@ -168,6 +182,13 @@ class Browser:
                 frame = cast("av.AudioFrame", await track.recv())
                 pcm: npt.NDArray[Any] = frame.to_ndarray().astype(np.float64)
                 self.loud.append((time.monotonic(), float(np.sqrt(np.mean(pcm**2)))))
+                # 48 kHz, stereo, both alike; a voice has nothing above 12 kHz.
+                self._pieces.append(frame.to_ndarray().reshape(-1)[::4].astype("<i2").tobytes())
+
+    @property
+    def sound(self) -> bytes:
+        """All that came, PCM16 at 24 kHz."""
+        return b"".join(self._pieces)
 
     async def hear(self, seconds: float) -> None:
         """Waits for so much sound that is no silence, in frames of 20 ms."""

@@ -105,16 +105,19 @@ export async function openBrowser({ wav, flags = [] }) {
 // remote track of a peer connection, and whatever is connected to the
 // destination of an audio context. Both are recorded on the way.
 function listen({ rate, noWay }) {
-  const heard = { track: [], context: [] };
+  const sources = { track: [], context: [] };
   const keep = (way, context, source) => {
     const tap = context.createScriptProcessor(4096, 1, 1);
     const step = context.sampleRate / rate;
+    const kept = { began: null, pieces: [] };
+    sources[way].push(kept);
     tap.onaudioprocess = ({ inputBuffer }) => {
       const sound = inputBuffer.getChannelData(0);
       const piece = new Int16Array(Math.floor(sound.length / step));
       for (let at = 0; at < piece.length; at += 1)
         piece[at] = Math.max(-1, Math.min(1, sound[Math.floor(at * step)])) * 32767;
-      heard[way].push(piece);
+      kept.began ??= performance.now() / 1000 - piece.length / rate;
+      kept.pieces.push(piece);
     };
     const silent = new GainNode(context, { gain: 0 });
     plainConnect.call(source, tap);
@@ -145,14 +148,30 @@ function listen({ rate, noWay }) {
     }
   };
 
+  const begun = () => {
+    const tracks = sources.track.filter(({ began }) => began !== null);
+    return tracks.length > 0 ? tracks : sources.context.filter(({ began }) => began !== null);
+  };
+  /** The second of the page at which what is heard begins. */
+  window.soundSince = () => Math.min(...begun().map(({ began }) => began));
+  // A page that goes from one call to the next has two at a time: each is heard when it sounds.
   window.heard = () => {
-    const pieces = heard.track.length > 0 ? heard.track : heard.context;
-    const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.byteLength, 0));
-    let at = 0;
-    for (const piece of pieces) {
-      bytes.set(new Uint8Array(piece.buffer), at);
-      at += piece.byteLength;
+    const since = window.soundSince();
+    const placed = begun().map(({ began, pieces }) => ({
+      at: Math.round((began - since) * rate),
+      pieces,
+      length: pieces.reduce((sum, piece) => sum + piece.length, 0),
+    }));
+    const mixed = new Int16Array(Math.max(0, ...placed.map(({ at, length }) => at + length)));
+    for (const { at, pieces } of placed) {
+      let to = at;
+      for (const piece of pieces)
+        for (const sample of piece) {
+          mixed[to] = Math.max(-32768, Math.min(32767, mixed[to] + sample));
+          to += 1;
+        }
     }
+    const bytes = new Uint8Array(mixed.buffer);
     let text = "";
     for (let from = 0; from < bytes.length; from += 32768)
       text += String.fromCharCode(...bytes.subarray(from, from + 32768));
