@@ -141,7 +141,7 @@ class Machine:
             case own.SidebandUp():
                 sideband.up(draft)
             case own.SidebandLost():
-                if not moving.saves(event, draft):
+                if not moving.saves(draft):
                     sideband.lost(event, draft)
             case own.AttachFailed():
                 sideband.attach_failed(draft)

@@ -38,6 +38,8 @@ def output_item(event: rt.OutputItemAdded, draft: Draft) -> None:
     state.sideband.guard.ours.add(item.id)
     call = item.type == "function_call"
     state.talk.turns.item(event.response_id, item.id, draft.now, call=call)
+    if item.type != "message":
+        state.talk.responses.acted = True
     if call:
         state.work.names[item.id] = item.name or ""
     elif item.type == "message":
@@ -333,8 +335,21 @@ def _settle(event: rt.ResponseDone, draft: Draft) -> None:
         faults.answer_failed(code, wish, draft, begun=begun)
     elif event.status == "incomplete" and event.reason == "content_filter" and not said:
         faults.answer_failed("content_filter", wish, draft)
+    elif event.status == "completed" and _empty(event, draft):
+        faults.empty(draft)
     else:
         faults.answered(draft)
+
+
+def _empty(event: rt.ResponseDone, draft: Draft) -> bool:
+    """Neither a word nor a sound nor a call: the provider calls that completed."""
+    talk = draft.state.talk
+    if talk.responses.acted or any(item.type != "message" for item in event.items):
+        return False
+    said = talk.speech.of_response(event.response_id)
+    return not any(
+        one.generated.strip() or one.audio_ms or one.playing_since is not None for one in said
+    )
 
 
 def _backfill(event: rt.ResponseDone, item: rt.Item, draft: Draft) -> None:
