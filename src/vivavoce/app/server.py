@@ -132,7 +132,7 @@ def assemble(
         why_no_brain=partial(_why_no_brain, engine, settings),
         instance=name,
     )
-    tools, notifier = toolset.registry, SessionNotifier(registry)
+    tools, notifier = toolset.registry, SessionNotifier(registry, store, relay)
     defaults = Defaults(
         model=settings.model,
         time_zone=settings.time_zone,
@@ -154,7 +154,7 @@ def assemble(
         most_own=shares.approvals,
         relay=relay,
     )
-    questions = Questions(journal=journal, clock=clock, notifier=notifier)
+    questions = Questions(journal=journal, clock=clock, notifier=notifier, relay=relay)
     auto = registry.auto_approves if settings.auto_approve else (lambda session_id: False)
     gate = Gatekeeper(agent.approval, approvals, tools=tools, auto_approve=auto)
     calls = "tool executions"

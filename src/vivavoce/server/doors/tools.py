@@ -227,8 +227,13 @@ async def answer_task(
     asked, words = body.question_id, body.answer
     if task_id in here.questions.open_for(user):
         here.questions.answer(task_id, user, words, question_id=asked, role=role)
-    else:
+        return s.AnswerResponse()
+    try:
         await here.work.answer(task_id, user, words, question_id=asked, role=role)
+    except NotFound:
+        there = here.questions.answer_elsewhere
+        if not await there(task_id, user, words, question_id=asked, role=role):
+            raise
     return s.AnswerResponse()
 
 
