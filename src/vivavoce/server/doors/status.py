@@ -375,7 +375,7 @@ async def status(here: Here, user: User) -> StatusResponse:
                 sessions=here.registry.at(one.name),
                 last_error=one.last_error,
             )
-            for one in here.providers.every[1:]
+            for one in here.providers.fallbacks
         ],
         resources=ResourceStatus(
             memory_mb=round(_process().memory_info().rss / 2**20, 1),
@@ -426,7 +426,7 @@ async def ready(here: Here) -> Response:
     ways = [openai]
     if not openai and here.standby is None:
         # Somebody else would take the session. One that stands by is found out by asking it.
-        ways += [await one.check() for one in here.providers.every[1:]]
+        ways += [await one.check() for one in here.providers.fallbacks]
     can_start = any(ways) or here.standby is not None
     checks = ReadyChecks(
         amplifier=_tools_count(here) > 0,
