@@ -247,20 +247,21 @@ _THEN = re.compile(
 )
 
 
-def decides(sentence: str) -> bool:
-    """Is it a decision of whoever says it?"""
+def decides(sentence: str) -> Literal["whole", "short"] | None:
+    """Is it a decision of whoever says it? A short one only names what it answers a question
+    with."""
     text = sentence.casefold().replace("’", "'").strip(" \"'")
     if _QUESTION.search(text):
-        return False
+        return None
     agreed, text = False, text.rstrip(".!… ")
     if _THEN.fullmatch(text) and not _DOUBT.search(text):
-        return True
+        return "short"
     for clause in _CLAUSES.split(text):
         bare, before = clause.strip(), None
         marked = agreed
         while before != bare:  # "well okay then, so"
             if marked and _NAMED.fullmatch(bare):  # "no dessert" begins like a no
-                return True
+                return "short"
             before, bare = bare, _LEAN.sub("", bare, count=1) if _LEAN.match(bare) else bare
             if (mark := _MARK.match(bare)) is not None and mark.end() < len(bare):
                 bare, marked = bare[mark.end() :], True
@@ -271,10 +272,10 @@ def decides(sentence: str) -> bool:
         if _DOUBT.search(bare):
             continue
         if any(one.match(bare) for one in _SETTLES) and not _OFTEN.search(bare):
-            return True
+            return "whole"
         if marked and any(one.match(bare) for one in _CONCLUDES):
-            return True
-    return False
+            return "whole"
+    return None
 
 
 def _cued(sentence: str) -> bool:
@@ -348,8 +349,9 @@ class _Reading:
                 self._liked.add(sentence)
             if open_:
                 self._open.add(sentence)
-            if decides(whole) or _cued(sentence):
-                self._decisions.add(f"{sentence}{self._what_about(asked, whole)}")
+            if how := decides(whole) or ("whole" if _cued(sentence) else None):
+                about = f' (asked: "{asked}")' if asked and how == "short" else ""
+                self._decisions.add(f"{sentence}{about}")
             elif liked or open_:
                 continue
             elif _STATED.search(sentence):
@@ -371,12 +373,6 @@ class _Reading:
                 self._decisions.add(sentence)
         last = sentences[-1] if sentences else ""
         self._asked = last if _QUESTION.search(last) else ""
-
-    @staticmethod
-    def _what_about(asked: str, sentence: str) -> str:
-        """A few words say little without what they answer."""
-        few = len(_words(sentence)) <= _TERSE
-        return f' (asked: "{asked}")' if asked and few else ""
 
     def _settle(self, sentence: str) -> None:
         """What is said to be done is not open any more: only where clearly that is meant."""
@@ -406,7 +402,6 @@ class _Reading:
 _AGREED = re.compile(r"(?i)\b(?:we|you|we've|you've) (?:have )?(?:decided|agreed|settled)\b")
 _A_TOPIC, _A_NOTE = 2, 3  # words that say something
 _COMMON, _SHARE = 2, 0.6
-_TERSE = 3  # and fewer
 
 
 class _Kept:
