@@ -141,6 +141,7 @@ class Responses:
         self.failed: list[Wish] = []
         """What failed, until it is asked again."""
         self.failures = 0  # in a row
+        self.counted: set[str] = set()  # responses whose tokens are
         self.asides: dict[str, str] = {}  # responses whose words are no answer → their key
         self._forgotten: set[str] = set()  # of these, what the model does not read any more
         self._seen: set[str] = set()  # items that the provider has confirmed
