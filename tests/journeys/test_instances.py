@@ -499,6 +499,39 @@ async def test_sound_over_a_websocket_is_begun_where_its_key_is_from_and_others_
         assert "WebRTC only" in answer.text, answer.text
 
 
+async def test_a_session_is_polled_moved_and_come_back_to_by_way_of_any_server(
+    tmp_path: Path, database: str
+) -> None:
+    async with fleet(tmp_path, database) as servers:
+        one, two = await servers.start("one", "two")
+        session_id, call = await begin(one, servers.provider)
+        of = f"?session_id={session_id}"
+        async with client(one) as near, client(two) as far:
+            await call.user_says("Good morning.")
+            await call.assistant_says("Good morning.")
+            every = [(await http.get(f"/session{of}")).json() for http in (near, far)]
+            for name in ("state", "voice_session_active", "amplifier_connected"):
+                assert every[0][name] == every[1][name], name
+            assert every[1]["voice_session_active"] is True
+            move = {"provider": "nobody"}
+            answer = await far.post(f"/sessions/{session_id}/provider", json=move)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+            move = {"provider": every[0]["provider"]}
+            answer = await far.post(f"/sessions/{session_id}/provider", json=move)
+            assert answer.status_code == 200, answer.text
+            again = (await far.get(f"/session/reconnect{of}")).json()
+            assert again["session_id"] == session_id, "it is the same session"
+            key = {"authorization": f"Bearer {again['ephemeral_key']}"}
+            headers = {"content-type": "application/sdp", **key}
+            assert (await far.post("/sdp", content=OFFER, headers=headers)).status_code == 200
+            second = await servers.provider.next_call()
+            await second.attached()
+            await second.expect("session.update")
+            await call.ended()
+            shown = (await far.get(f"/sessions/{session_id}")).json()
+            assert shown["session"]["status"] == "active"
+
+
 def _asking(folder: Path) -> Path:
     """An agent whose model may ask the user itself."""
     agent = Path(

@@ -54,6 +54,7 @@ from vivavoce.runtime.sessions.summaries import Summaries
 from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.runtime.tasks.service import Delegating, Tasks
 from vivavoce.server import api
+from vivavoce.server.doors.sessions import reconnected_there
 from vivavoce.server.gate.auth import Authenticator
 from vivavoce.server.gate.gate import Gate, Refused
 from vivavoce.server.gate.jwt import Jwks, JwtRules, JwtVerifier
@@ -292,6 +293,7 @@ def assemble(
     )
 
     relay.serve("sdp", partial(exchanged_there, server))
+    relay.serve("reconnect", partial(reconnected_there, server))
     return server
 
 
