@@ -532,6 +532,28 @@ async def test_a_session_is_polled_moved_and_come_back_to_by_way_of_any_server(
             assert shown["session"]["status"] == "active"
 
 
+async def test_what_a_session_may_use_is_the_same_at_every_server(
+    tmp_path: Path, database: str
+) -> None:
+    async with fleet(tmp_path, database) as servers:
+        one, two = await servers.start("one", "two")
+        async with client(one) as near, client(two) as far:
+            only = {"tools_filter": ["current_time"]}
+            opened = (await near.post("/session", json=only)).json()
+            session_id = opened["session_id"]
+            for http in (near, far):
+                headers = {"x-session-id": session_id}
+                sum_of = {"arguments": {"expression": "1+1"}}
+                answer = await http.post("/execute/calculate", json=sum_of, headers=headers)
+                assert answer.status_code in (403, 404), answer.text
+                answer = await http.post("/execute/current_time", json={}, headers=headers)
+                assert answer.json()["success"], answer.text
+            call = {"call_id": "rtc_nobody_has"}
+            path = f"/api/v1/voice/session/{session_id}/call"
+            codes = [(await http.post(path, json=call)).status_code for http in (far, near)]
+            assert codes == [204, 204], "the owner was asked to listen in, and told once more"
+
+
 def _asking(folder: Path) -> Path:
     """An agent whose model may ask the user itself."""
     agent = Path(

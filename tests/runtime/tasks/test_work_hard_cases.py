@@ -318,6 +318,15 @@ async def test_news_of_work_goes_where_its_user_is_now() -> None:
     assert now.posted == [TaskFinished("t1"), news]
 
 
+async def test_what_happens_to_work_is_seen_where_its_user_said_something_last() -> None:
+    left = Person("vs_1", sideband_up=True, heard=1.0)
+    now = Person("vs_2", sideband_up=True, heard=2.0)
+    place = await (await notifier(left, now)).where(CALL)
+    assert place == Place(session_id="vs_2", conversation_id="c1")
+    left.vitals.user_heard = 3.0  # they are back
+    assert await (await notifier(left, now)).where(CALL) is None
+
+
 async def test_what_happens_to_work_is_seen_where_its_user_is_once_its_session_is_over() -> None:
     there = Person("vs_2", sideband_up=True)
     assert await (await notifier(Person("vs_1", sideband_up=True), there)).where(CALL) is None

@@ -175,12 +175,11 @@ class SessionNotifier:
         return {"heard": heard}, ""
 
     async def where(self, about: Concern) -> Place | None:
-        """The session in which its user is now, where the one it came from is over: what happens
-        to their work is seen there."""
-        mine = self._going_on(about.user_id)
-        known = {one.records.session.id for one in mine}
-        if about.session_id is None or about.session_id in known:
+        """The session in which its user is now, where that is not the one it came from: what
+        happens to their work is seen there."""
+        if about.session_id is None:
             return None
+        mine = self._going_on(about.user_id)
         if mine:
             session = max(mine, key=lambda live: _nearness(live, about)).records.session
         else:
@@ -188,6 +187,8 @@ class SessionNotifier:
             if not others or about.session_id in {one.id for one in others}:
                 return None
             session = others[0]
+        if session.id == about.session_id:
+            return None
         return Place(session_id=session.id, conversation_id=session.conversation_id)
 
     async def changed(self, call: ToolCall, files: Sequence[str], role: Role) -> None:

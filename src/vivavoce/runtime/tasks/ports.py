@@ -220,5 +220,5 @@ class Reaches(Notifier, Protocol):
     """Reaches the user, and knows where they are."""
 
     async def where(self, about: Concern) -> Place | None:
-        """The session in which its user is now, where the one it came from is over."""
+        """The session in which its user is now, where that is not the one it came from."""
         ...
