@@ -14,6 +14,7 @@ from pydantic import Discriminator, Field, Tag
 
 from vivavoce import __version__
 from vivavoce.errors import VivavoceError, found
+from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas.fields import NUMBER, Name, Request, Timestamp, View, data_file
 from vivavoce.server.services import AsRole, Here, Services, SessionPath, Sparse, User, json_only
@@ -391,18 +392,27 @@ async def _health(here: Services) -> Health:
     if here.engine is not None and here.engine.failed:
         return "unhealthy"
     database, provider = await asyncio.gather(_database(here), _reachable(here))
-    if not database or not provider:
+    if not database or not (provider or await _others(here)):
         return "unhealthy"
-    return "degraded" if here.provider.last_error else "healthy"
+    return "healthy" if provider and not here.provider.last_error else "degraded"
+
+
+async def _others(here: Services) -> bool:
+    """Would somebody else take a session? The engine that stands by is woken for it."""
+    if here.standby is not None and not here.standby.failed:
+        return True
+    return any([await _answers(one) for one in here.providers.fallbacks])
 
 
 async def _reachable(here: Services) -> bool:
     """Of a provider elsewhere, as far as it is known at once; it is asked once in a while."""
-    if here.engine is not None:
-        return True  # loading, or ready
+    return here.engine is not None or await _answers(here.provider)  # loading, or ready
+
+
+async def _answers(provider: OpenAIProvider) -> bool:
     try:
         async with asyncio.timeout(_PROBE_SECONDS):
-            return await here.provider.check()
+            return await provider.check()
     except TimeoutError:
         return True  # nobody knows yet
 
