@@ -363,3 +363,7 @@ def test_a_misspelt_name_in_the_file_is_told_as_one_in_the_environment() -> None
         "VIVAVOCE_ZZZ is no setting",
         ".env: VIVAVOCE_HOTS is no setting; did you mean VIVAVOCE_HOST?",
     ]
+
+
+def test_what_has_no_default_is_not_said_to_have_one() -> None:
+    assert "Default: ." not in docs_settings.env_file()

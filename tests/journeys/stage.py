@@ -159,6 +159,8 @@ def settings_for(provider: ScriptedProvider, folder: Path, **more: Any) -> Setti
         "_env_file": None,
         **more,
     }
+    if values["fallbacks"] is None:  # as the agent's file has it: what is set comes before that
+        del values["fallbacks"]
     return Settings(**values)
 
 

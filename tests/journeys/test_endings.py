@@ -420,7 +420,11 @@ async def test_what_was_said_while_the_sideband_was_away_is_all_there_once(
             await watcher.until(
                 lambda: len(watcher.all("transcription.completed")) >= 6, seconds=20
             )
+            took = [one["response"]["usage"]["total_tokens"] for one in line.all("response.done")]
         shown = await st.get(f"/sessions/{session['session_id']}")
+        [used] = (await st.get("/api/v1/usage"))["sessions"]
+    assert used["input_tokens"] + used["output_tokens"] == sum(took) > 0
+    assert used["estimated"] is False
     said = [(e["entry_type"], e["text"]) for e in shown["transcript"]]
     assert [kind for kind, _ in said] == ["user", "assistant"] * 3
     assert [text for kind, text in said if kind == "user"] == QUESTIONS

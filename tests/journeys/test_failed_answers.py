@@ -16,7 +16,7 @@ from vivavoce.brain.script.script import Script
 from vivavoce.engine.ports import Utterance
 from vivavoce.errors import SPOKEN, BrainError, MouthError
 from vivavoce.testing.engine import HummingMouth, ScriptedEars
-from vivavoce.wire.brain import Ask, Piece
+from vivavoce.wire.brain import Ask, Finished, Piece
 
 QUICK: dict[str, Any] = {"sideband_delay": 0.05}
 
@@ -75,6 +75,33 @@ async def test_a_brain_that_dies_once_is_asked_again_and_nobody_notices(tmp_path
             await until_said(line, "It is noon.")
             assert said(line) == ["It is noon."]
             assert watcher.all("notification") == []
+
+
+class Speechless(Moody):
+    """Ends so many answers without a word, and calls that an answer."""
+
+    async def answer(self, ask: Ask) -> AsyncGenerator[Piece, None]:
+        if self.left > 0:
+            self.left -= 1
+            yield Finished()
+            return
+        async for piece in super().answer(ask):
+            yield piece
+
+
+@pytest.mark.parametrize(("times", "shown"), [(1, []), (2, [SPOKEN["no_answer"].last])])
+async def test_a_brain_that_says_nothing_is_asked_again_and_then_owned_up_to(
+    tmp_path: Path, times: int, shown: list[str]
+) -> None:
+    brain, ears = Speechless(times), ScriptedEars(["what time is it"])
+    async with embedded(tmp_path, brain=brain, ears=ears) as st:
+        session = await st.post("/session")
+        watcher = await st.watch(session["session_id"])
+        async with by_websocket(st, session["client_secret"]["value"]) as line:
+            await watcher.wait_for("session.started")
+            await line.speak()
+            await until_said(line, shown[0][-20:] if shown else "It is noon.")
+            assert [one["message"] for one in watcher.all("notification")] == shown
 
 
 async def test_a_brain_that_dies_twice_is_heard_to_and_then_answers(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import shutil
 import signal
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -17,10 +18,12 @@ import httpx
 import pytest
 
 from tests.brain.chat_server import Reply, event, serving
+from tests.brain.chat_server import call as chunk
 from tests.contract.postgres import drop_database, new_database
 from tests.journeys.process import Server
 from tests.journeys.stage import Watcher
 from tests.offers import OFFER
+from tests.server.doors import soon
 from vivavoce.testing.provider import ScriptedProvider
 from vivavoce.testing.realtime.call import ScriptedCall
 
@@ -477,3 +480,152 @@ async def _status(http: httpx.AsyncClient, path: str, status: int) -> dict[str, 
             await asyncio.sleep(0.02)
     body: dict[str, Any] = answer.json()
     return body
+
+
+async def test_sound_over_a_websocket_is_begun_where_its_key_is_from_and_others_say_where(
+    tmp_path: Path, database: str
+) -> None:
+    async with fleet(tmp_path, database) as servers:
+        one, two = await servers.start("one", "two")
+        async with client(one) as http:
+            key = (await http.post("/session")).json()["client_secret"]["value"]
+        headers = {"authorization": f"Bearer {key}"}
+        async with client(two) as http:
+            answer = await http.post("/audio", headers=headers)
+        assert answer.status_code == 409, answer.text
+        assert answer.json()["error"]["details"]["owner"] == "one", answer.text
+        async with client(one) as http:  # the key is not spent
+            answer = await http.post("/audio", headers=headers)
+        assert "WebRTC only" in answer.text, answer.text
+
+
+async def test_a_session_is_polled_moved_and_come_back_to_by_way_of_any_server(
+    tmp_path: Path, database: str
+) -> None:
+    async with fleet(tmp_path, database) as servers:
+        one, two = await servers.start("one", "two")
+        session_id, call = await begin(one, servers.provider)
+        of = f"?session_id={session_id}"
+        async with client(one) as near, client(two) as far:
+            await call.user_says("Good morning.")
+            await call.assistant_says("Good morning.")
+            every = [(await http.get(f"/session{of}")).json() for http in (near, far)]
+            for name in ("state", "voice_session_active", "amplifier_connected"):
+                assert every[0][name] == every[1][name], name
+            assert every[1]["voice_session_active"] is True
+            move = {"provider": "nobody"}
+            answer = await far.post(f"/sessions/{session_id}/provider", json=move)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+            move = {"provider": every[0]["provider"]}
+            answer = await far.post(f"/sessions/{session_id}/provider", json=move)
+            assert answer.status_code == 200, answer.text
+            again = (await far.get(f"/session/reconnect{of}")).json()
+            assert again["session_id"] == session_id, "it is the same session"
+            key = {"authorization": f"Bearer {again['ephemeral_key']}"}
+            headers = {"content-type": "application/sdp", **key}
+            assert (await far.post("/sdp", content=OFFER, headers=headers)).status_code == 200
+            second = await servers.provider.next_call()
+            await second.attached()
+            await second.expect("session.update")
+            await call.ended()
+            shown = (await far.get(f"/sessions/{session_id}")).json()
+            assert shown["session"]["status"] == "active"
+
+
+async def test_what_a_session_may_use_is_the_same_at_every_server(
+    tmp_path: Path, database: str
+) -> None:
+    async with fleet(tmp_path, database) as servers:
+        one, two = await servers.start("one", "two")
+        async with client(one) as near, client(two) as far:
+            only = {"tools_filter": ["current_time"]}
+            opened = (await near.post("/session", json=only)).json()
+            session_id = opened["session_id"]
+            for http in (near, far):
+                headers = {"x-session-id": session_id}
+                sum_of = {"arguments": {"expression": "1+1"}}
+                answer = await http.post("/execute/calculate", json=sum_of, headers=headers)
+                assert answer.status_code in (403, 404), answer.text
+                answer = await http.post("/execute/current_time", json={}, headers=headers)
+                assert answer.json()["success"], answer.text
+            call = {"call_id": "rtc_nobody_has"}
+            path = f"/api/v1/voice/session/{session_id}/call"
+            codes = [(await http.post(path, json=call)).status_code for http in (far, near)]
+            assert codes == [204, 204], "the owner was asked to listen in, and told once more"
+
+
+def _asking(folder: Path) -> Path:
+    """An agent whose model may ask the user itself."""
+    agent = Path(
+        shutil.copytree(Path(__file__).parents[2] / "agents" / "workbench", folder / "asking")
+    )
+    file = agent / "agent.yaml"
+    file.write_text(file.read_text().replace(', "!ask_user"', ""))
+    return agent
+
+
+async def test_an_answer_at_another_server_reaches_the_tool_that_asked(
+    tmp_path: Path, database: str
+) -> None:
+    async with fleet(tmp_path, database) as servers:
+        asking = _asking(tmp_path)
+        one, two = await servers.start("one", "two", VIVAVOCE_AGENT=str(asking))
+        session_id, call = await begin(one, servers.provider)
+        async with watching(two, session_id) as watcher, client(two) as http:
+            await call.calls_tool("ask_user", {"question": "The blue one or the red one?"})
+            asked = await watcher.wait_for("task.question")
+            await call.expect("response.create")
+            await call.assistant_says("The blue one or the red one?")
+            path = f"/tasks/{asked['task_id']}/answer"
+            wrong = {"answer": "The red one.", "question_id": "q_of_another"}
+            assert (await http.post(path, json=wrong)).status_code == 409
+            eve = {"x-user-id": "eve"}
+            assert (await http.post(path, json={"answer": "No"}, headers=eve)).status_code == 404
+            answer = await http.post(path, json={"answer": "The blue one."})
+            assert answer.status_code == 200, answer.text
+            where = {"item": {"type": "function_call_output"}}
+            output = await call.expect("conversation.item.create", where)
+            assert "The blue one." in output["item"]["output"]
+            assert (await http.post(path, json={"answer": "The red one."})).status_code == 404
+
+
+@pytest.mark.parametrize("left", [True, False])
+async def test_a_task_that_ends_at_one_server_is_told_in_the_session_at_another(
+    tmp_path: Path, database: str, left: bool
+) -> None:
+    """The user has left the session it is from, or said something in the other one since."""
+    asks = chunk(id="c1", name="ask_user", arguments='{"question": "Which file?"}')
+    async with (
+        serving([asks], [event(content="The port is 8080.")]) as brain,
+        fleet(tmp_path, database) as servers,
+    ):
+        named = {"VIVAVOCE_BRAIN": brain.url, "VIVAVOCE_BRAIN_MODEL": "m"}
+        one, two = await servers.start("one", "two", **named)
+        first, old = await begin(one, servers.provider)
+        async with client(one) as http:
+            body = {"arguments": {"instruction": "Find the port", "agent": "explorer"}}
+            headers = {"x-session-id": first}
+            assert (await http.post("/execute/task", json=body, headers=headers)).is_success
+            async with watching(one, first) as watcher:
+                asked = await watcher.wait_for("task.question")
+            if left:
+                assert (await http.post(f"/sessions/{first}/end")).is_success
+        second, call = await begin(two, servers.provider)
+        here = second if left else first
+        async with watching(two, here) as watcher, client(two) as http:
+            await call.user_says("Use the config.")
+            await call.assistant_says("I pass it on.")
+            put = {"answer": "config.toml"}
+            answer = await http.post(f"/tasks/{asked['task_id']}/answer", json=put)
+            assert answer.status_code == 200, answer.text
+            done = await _within(watcher, "task.completed", TAKEN)
+            assert done["session_id"] == here
+            await soon(lambda: _told(call))
+            assert len(_told(call)) == 1
+            assert _told(old) == []
+
+
+def _told(call: ScriptedCall) -> list[dict[str, Any]]:
+    """Where the news of it was put into the talk."""
+    made = [one for one in call.received if one["type"] == "conversation.item.create"]
+    return [one for one in made if "The port is 8080." in str(one)]

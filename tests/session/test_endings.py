@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.session.scene import SESSION, Scene, answer, message, sent, told, user_turn
-from vivavoce.session.effects import Answered, RunTool
+from vivavoce.session.effects import Account, Answered, RunTool
 from vivavoce.session.events import (
     AttachFailed,
     CallPlaced,
@@ -270,3 +270,25 @@ def test_a_call_of_a_tool_that_was_missed_runs_once_and_one_of_the_history_never
     for _ in range(2):
         scene.send(rt.Listed((old, result, call)))
     assert [e.call_id for e in scene.effects if isinstance(e, RunTool)] == ["c1"]
+
+
+def test_what_an_answer_took_counts_once_however_often_it_is_told() -> None:
+    scene = away(Scene())
+    took = rt.Usage(input=100, output=20)
+    for _ in range(2):
+        scene.send(rt.Listed((), (rt.Spent("r9", took), rt.Spent("r10", took))))
+    scene.send(rt.ResponseDone("r10", usage=took))
+    counted = [one for one in scene.effects if isinstance(one, Account)]
+    assert counted == [Account(took), Account(took)]
+
+
+def test_what_another_providers_answer_took_unseen_is_reckoned_and_marked() -> None:
+    scene = Scene().connect()
+    scene.send(*user_turn("u1"), rt.UserTranscript("u1", "How long is a kilometre?"))
+    scene.send(*user_turn("u2", "a1"))
+    words = "A kilometre is a thousand metres."
+    effects = scene.send(rt.ItemRetrieved(message("a1", text=words, audio=True)))
+    [reckoned] = [one for one in effects if isinstance(one, Account)]
+    assert reckoned.estimated
+    assert reckoned.usage.input > 0
+    assert 30 < reckoned.usage.output_audio < reckoned.usage.output < 80

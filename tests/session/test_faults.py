@@ -321,3 +321,55 @@ def test_interim_words_are_never_the_reply_to_what_was_typed() -> None:
     [words] = spoken(scene.wait(1.2).send(ev.TimerFired("interim")))
     scene.send(*answer("r2", "a2", words, "vvt_1"), rt.PlaybackStopped("r2"))
     assert scene.machine.state.talk.typed["vvt_1"].reply is None
+
+
+@pytest.mark.parametrize("words", [(), (message("a1"),), (message("a1", text="  "),)])
+def test_an_answer_without_a_word_is_asked_for_again_and_then_owned_up_to(
+    words: tuple[rt.Item, ...],
+) -> None:
+    scene = asked(Scene())
+    effects = scene.send(rt.ResponseDone("r1", "completed", items=words))
+    assert (waits(effects), spoken(effects)) == ([0.0], [])
+    assert [one.code for one in told(effects, ve.ErrorOccurred)] == ["no_answer"]
+    assert len(sent(scene.send(ev.TimerFired("retry")), cmd.CreateResponse)) == 1
+    scene.send(rt.ResponseCreated("r2"))
+    effects = scene.send(rt.ResponseDone("r2", "completed"))
+    assert spoken(effects) == [SPOKEN["no_answer"].last]
+    scene.send(*answer("r3", "a3", SPOKEN["no_answer"].last, "u1"), rt.PlaybackStopped("r3"))
+    assert (scene.phase, len(spoken(scene.effects))) == ("ready", 1)
+
+
+def test_an_empty_answer_that_is_given_at_the_second_try_is_mended_without_a_word() -> None:
+    scene = asked(Scene())
+    scene.send(rt.ResponseDone("r1"), ev.TimerFired("retry"))
+    scene.send(*answer("r2", "a2", "It is noon.", "u1"), rt.PlaybackStopped("r2"))
+    assert (spoken(scene.effects), told(scene.effects, ve.Notification)) == ([], [])
+
+
+def test_an_answer_that_only_calls_or_only_sounds_is_not_empty() -> None:
+    scene = asked(Scene())
+    assert not waits(scene.send(call(), rt.ResponseDone("r1")))
+    scene.send(ev.ToolFinished("call_1", "14:30"), rt.ResponseCreated("r2"))
+    scene.send(rt.OutputItemAdded("r2", message("a2")), rt.AudioReceived("a2", 900))
+    assert not waits(scene.send(rt.ResponseDone("r2")))
+
+
+def test_an_empty_answer_to_a_tools_result_is_asked_for_again_as_that() -> None:
+    scene = asked(Scene())
+    scene.send(call(), rt.ResponseDone("r1"), ev.ToolFinished("call_1", "14:30"))
+    assert waits(scene.send(rt.ResponseCreated("r2"), rt.ResponseDone("r2"))) == [0.0]
+
+
+def test_an_empty_answer_to_a_noise_is_the_right_one() -> None:
+    scene = Scene().connect()
+    scene.send(*user_turn("u1"), rt.UserTranscript("u1", "…"), rt.ResponseCreated("r1"))
+    assert not waits(scene.send(rt.ResponseDone("r1")))
+
+
+def test_where_there_may_be_nothing_left_to_say_nothing_is_an_answer() -> None:
+    scene = asked(Scene())
+    scene.send(rt.OutputItemAdded("r1", message("a1")), rt.AssistantDelta("r1", "a1", "It is two"))
+    scene.send(rt.PlaybackStarted("r1"))
+    fails(scene.wait(1), "r1", "server_error")
+    scene.wait(1).send(ev.TimerFired("retry"), rt.ResponseCreated("r2"))
+    assert not waits(scene.send(rt.ResponseDone("r2")))

@@ -313,3 +313,76 @@ def test_whatever_happens_every_call_is_hung_up_once_and_every_tool_runs_once(
     assert all(count == 1 for count in ran.values())
     attached = {e.call_id for e in scene.effects if isinstance(e, Attach) and e.call_id}
     assert attached <= {e.call_id for e in scene.effects if isinstance(e, HangUp)}
+
+
+def _expires(how: str) -> rt.ProviderEvent | ev.SidebandLost:
+    return (
+        rt.Fault("session_expired", "60 minutes")
+        if how == "error"
+        else ev.SidebandLost(1000, hung_up=True, expired=True)
+    )
+
+
+@pytest.mark.parametrize("how", ["error", "close"])
+def test_a_session_that_the_provider_ends_goes_on_with_the_call_beside(how: str) -> None:
+    scene = _warned()
+    scene.send(ev.CallPlaced("rtc_2", beside=True))
+    _beside(scene, ev.SidebandUp(), rt.Configured(False, DEAF))
+    scene.send(rt.UserSpeechStarted("u1", 100))  # no pause in which it could have gone over
+    effects = scene.send(_expires(how))
+    assert [one.call_id for one in effects if isinstance(one, Adopt)] == ["rtc_2"]
+    assert (scene.machine.state.calls, scene.phase) == (("rtc_2",), "ready")
+    shown = [*told(effects, ve.SessionEnded), *told(effects, ve.Notification)]
+    assert shown == []
+
+
+@pytest.mark.parametrize("how", ["error", "close"])
+def test_one_whose_next_call_is_not_up_yet_begins_with_that(how: str) -> None:
+    scene = _warned()
+    scene.send(*user_turn("u1"), rt.UserTranscript("u1", "Hi."))
+    scene.send(ev.CallPlaced("rtc_2", beside=True))
+    assert Attach("rtc_2") in scene.send(_expires(how))
+    up = scene.send(ev.SidebandUp(), rt.Configured(False, SESSION))
+    assert (scene.phase, scene.machine.state.calls) == ("ready", ("rtc_2",))
+    assert "in the middle of a conversation" in str(
+        [one.payload() for one in sent(up, cmd.CreateResponse)]
+    )
+
+
+@pytest.mark.parametrize("how", ["error", "close"])
+@pytest.mark.parametrize("to", ["", "backup"])
+def test_one_whose_client_was_asked_for_a_call_waits_for_it(how: str, to: str) -> None:
+    scene = Scene(CAPPED).connect()
+    scene.wait(3540).send(ev.MoveWanted(to) if to else ev.TimerFired("cap"))
+    effects = scene.send(_expires(how))
+    [wanted] = told(effects, ve.CallWanted)
+    assert (wanted.beside, wanted.provider) == (False, to or "openai")
+    assert (scene.phase, scene.machine.state.calls) == ("reconnecting", ())
+    scene.wait(60).send(ev.TimerFired("cap_end"))  # that of the call that is gone
+    assert scene.phase == "reconnecting"
+    scene.send(ev.CallPlaced("rtc_2", provider=to or "openai"))
+    up = scene.send(ev.SidebandUp(), rt.Configured(False, SESSION))
+    assert (scene.phase != "terminated", told(up, ve.SessionEnded)) == (True, [])
+    assert not told(scene.send(ev.TimerFired("failover")), ve.SessionEnded)
+
+
+def test_one_whose_client_never_places_the_call_that_it_was_asked_for_ends() -> None:
+    scene = _warned()
+    scene.send(_expires("error"))
+    ended = scene.wait(60).send(ev.TimerFired("failover"))
+    assert told(ended, ve.SessionEnded)[0].reason == "error"
+
+
+def test_at_the_cap_a_call_that_is_placed_and_not_ready_is_gone_over_to() -> None:
+    scene = _warned()
+    scene.send(ev.CallPlaced("rtc_2", beside=True))
+    effects = scene.send(ev.TimerFired("cap_end"))
+    assert (Attach("rtc_2") in effects, told(effects, ve.SessionExpired)) == (True, [])
+
+
+def test_a_call_that_expires_while_another_provider_is_waited_for_changes_nothing() -> None:
+    scene = Scene(CAPPED).connect()
+    scene.wait(3540).send(ev.TimerFired("cap"))
+    scene.send(rt.Fault("insufficient_quota", ""))
+    scene.wait(60).send(ev.TimerFired("cap_end"))
+    assert scene.phase == "reconnecting"

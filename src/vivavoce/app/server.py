@@ -54,6 +54,7 @@ from vivavoce.runtime.sessions.summaries import Summaries
 from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.runtime.tasks.service import Delegating, Tasks
 from vivavoce.server import api
+from vivavoce.server.doors.sessions import reconnected_there
 from vivavoce.server.gate.auth import Authenticator
 from vivavoce.server.gate.gate import Gate, Refused
 from vivavoce.server.gate.jwt import Jwks, JwtRules, JwtVerifier
@@ -95,13 +96,12 @@ def assemble(
     store = store or open_store(settings.database_url)
     tokens = AccessTokens(store.access_tokens, clock=clock)
     provider = provider or _provider(settings, clock, engine)
-    fallbacks = _fallbacks(settings, agent, provider)
-    if EMBEDDED in fallbacks and engine is None:
+    if EMBEDDED in _fallbacks(settings, agent) and engine is None:
         standby = standby or _standing_by(settings)
     inside = engine or standby
     if inside is not None:
         inside.also_takes = tokens.is_operators
-    providers = _providers(settings, clock, provider, fallbacks, standby)
+    providers = _providers(settings, clock, provider, source, standby)
     shares = shares_of(settings)
     registry = Registry(
         max_sessions=settings.max_sessions,
@@ -132,7 +132,7 @@ def assemble(
         why_no_brain=partial(_why_no_brain, engine, settings),
         instance=name,
     )
-    tools, notifier = toolset.registry, SessionNotifier(registry)
+    tools, notifier = toolset.registry, SessionNotifier(registry, store, relay)
     defaults = Defaults(
         model=settings.model,
         time_zone=settings.time_zone,
@@ -154,7 +154,7 @@ def assemble(
         most_own=shares.approvals,
         relay=relay,
     )
-    questions = Questions(journal=journal, clock=clock, notifier=notifier)
+    questions = Questions(journal=journal, clock=clock, notifier=notifier, relay=relay)
     auto = registry.auto_approves if settings.auto_approve else (lambda session_id: False)
     gate = Gatekeeper(agent.approval, approvals, tools=tools, auto_approve=auto)
     calls = "tool executions"
@@ -191,6 +191,7 @@ def assemble(
     source.check(  # now, and whenever its files change
         partial(check_agent, voices=voices, tools=tools, voice_setting=voice_setting)
     )
+    source.check(lambda agent, _: _check_fallbacks(settings, agent, inside is not None))
     intents = AgentIntents(
         settings, source, tools, store, journal, clock, told_with=registry.told_with
     )
@@ -292,6 +293,7 @@ def assemble(
     )
 
     relay.serve("sdp", partial(exchanged_there, server))
+    relay.serve("reconnect", partial(reconnected_there, server))
     return server
 
 
@@ -346,11 +348,16 @@ def _provider(settings: Settings, clock: Clock, engine: EmbeddedEngine | None) -
     )
 
 
-def _fallbacks(settings: Settings, agent: Agent, first: OpenAIProvider) -> list[str]:
-    """The agent's own list, or the settings', which has been checked. Raises `AgentError`."""
+def _fallbacks(settings: Settings, agent: Agent) -> Sequence[str]:
+    """The agent's own list, or the settings'."""
     names = settings.fallbacks if agent.fallbacks is None else agent.fallbacks
+    return [name for name in names if name != NOBODY]
+
+
+def _check_fallbacks(settings: Settings, agent: Agent, engine_there: bool) -> None:
+    """The settings' own have been checked. Raises `AgentError`."""
     known = (EMBEDDED, NOBODY, *settings.other_providers)
-    for name in names:
+    for name in agent.fallbacks or ():
         if name not in known:
             there = ", ".join(known)
             raise AgentError(
@@ -359,7 +366,11 @@ def _fallbacks(settings: Settings, agent: Agent, first: OpenAIProvider) -> list[
                     f"VIVAVOCE_OTHER_PROVIDERS; there are: {there}"
                 ]
             )
-    return [name for name in dict.fromkeys(names) if name not in (NOBODY, first.name)]
+    if EMBEDDED in (agent.fallbacks or ()) and not engine_there:
+        log.warning(
+            "fallbacks: the embedded engine does not stand by. It does after a restart, if its "
+            "packages and models are there"
+        )
 
 
 def _standing_by(settings: Settings) -> EmbeddedEngine | None:
@@ -375,41 +386,44 @@ def _providers(
     settings: Settings,
     clock: Clock,
     first: OpenAIProvider,
-    names: Sequence[str],
+    source: AgentSource[IntentRegistry],
     standby: EmbeddedEngine | None,
 ) -> Providers:
     """Each with its own address, model and key. Who stands by is woken when it is asked."""
-    every = [first]
-    for name in names:
-        if name != EMBEDDED:
-            other = settings.other_providers[name]
-            every.append(
-                OpenAIProvider(
-                    base_url=other.url,
-                    api_key=plain(other.key),
-                    model=other.model,
-                    clock=clock,
-                    name=name,
-                    **_reads(settings, None),
-                )
+    every = [
+        first,
+        *(
+            OpenAIProvider(
+                base_url=other.url,
+                api_key=plain(other.key),
+                model=other.model,
+                clock=clock,
+                name=name,
+                **_reads(settings, None),
             )
-        elif standby is not None:
-            every.append(
-                OpenAIProvider(
-                    base_url=own_url(settings),
-                    api_key=standby.own_key,
-                    model=EMBEDDED_MODEL,
-                    clock=clock,
-                    embedded=True,
-                    **_reads(settings, standby),
-                )
+            for name, other in settings.other_providers.items()
+        ),
+    ]
+    if standby is not None:
+        every.append(
+            OpenAIProvider(
+                base_url=own_url(settings),
+                api_key=standby.own_key,
+                model=EMBEDDED_MODEL,
+                clock=clock,
+                embedded=True,
+                **_reads(settings, standby),
             )
+        )
 
     async def wake(name: str) -> None:
         if name == EMBEDDED and standby is not None:
             await standby.wake()
 
-    return Providers(every, clock, wake=wake)
+    def fallbacks() -> Sequence[str]:
+        return _fallbacks(settings, source.current)
+
+    return Providers(every, clock, fallbacks=fallbacks, wake=wake)
 
 
 def _reads(settings: Settings, engine: EmbeddedEngine | None) -> dict[str, Any]:

@@ -481,6 +481,11 @@ class Closed(Value):
     def hung_up(self) -> bool:
         return self.code in (1000, 1001)
 
+    @property
+    def expired(self) -> bool:
+        """Does the provider say that its own cap was reached?"""
+        return "session_expired" in self.reason
+
 
 # --- Tools ----------------------------------------------------------------------
 

@@ -43,6 +43,17 @@ class Relay:
         """Does another server, which is there, look after it?"""
         return await self._store.is_held(owner, epoch)
 
+    async def others(self) -> list[tuple[str, int]]:
+        """Every other server that is there."""
+        seen = [(one.name, one.epoch) for one in await self._store.instances() if one.lease_until]
+        return [one for one in seen if await self._store.is_held(*one)]
+
+    async def tell(self, what: str, of: tuple[str, int], user_id: str, given: Json) -> None:
+        """As `ask`, and nobody waits for what comes of it."""
+        owner, epoch = of
+        text = orjson.dumps(given).decode()
+        await self._store.ask(Asked(new_id(), user_id, owner, epoch, what, text))
+
     async def ask(
         self,
         what: str,

@@ -266,7 +266,8 @@ def _message(item: Mapping[str, Any]) -> str:
         return f"Its type should be one of {item['ctx']['expected_tags']}"
     if item["type"] == "union_tag_not_found":
         return "Input should be an object that says its type"
-    return str(item["msg"])
+    said = str(item["msg"]).removeprefix("Value error, ")
+    return said[:1].upper() + said[1:]
 
 
 def install(app: FastAPI) -> None:

@@ -26,6 +26,8 @@ def requested(event: CallRequested, draft: Draft) -> None:
     """The model wants a tool. The same call may be reported twice (arguments, then the
     whole response): it runs once."""
     state = draft.state
+    if event.response_id == state.talk.responses.active:
+        state.talk.responses.acted = True
     if event.call_id in state.work.ran:
         return
     name = event.name or state.work.names.get(event.item_id, "")

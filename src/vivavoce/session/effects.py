@@ -45,6 +45,8 @@ class Account(Value):
 
     usage: Usage
     of: str = ""
+    estimated: bool = False
+    """Nobody told: the answer ended while we were not there."""
 
 
 class Failed(Value):

@@ -104,10 +104,12 @@ class SidebandUp(Value):
 
 
 class SidebandLost(Value):
-    """The sideband ended. A clean close means that the browser hung up."""
+    """The sideband ended. A clean close means that the browser hung up, unless the provider says
+    that it ended the call itself (`expired`)."""
 
     code: int
     hung_up: bool
+    expired: bool = False
 
 
 class AttachFailed(Value):

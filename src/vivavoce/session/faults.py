@@ -26,6 +26,12 @@ OVERDUE = "overdue"
 """The timer after which a tool has run for long."""
 LAST = "fault:last"
 """The key of the words with which an answer is given up."""
+GO_ON = (
+    "You go on in the middle of a conversation. If the user's last message has no whole answer "
+    "yet, answer it, or say what was missing where your last words end. Do not greet, do not "
+    "apologise, and do not repeat what you have said."
+)
+"""Told a call that takes another's place in the middle of something."""
 _GO_ON = (
     "Your last answer was cut off by a fault of ours. Go on where it stopped, without repeating "
     "what was said."
@@ -139,11 +145,24 @@ def nothing_came(draft: Draft) -> None:
     owed = talk.responses.turn_pending
     wish = talk.responses.forget_turn()
     talk.turns.nothing_came()
-    newest = max(talk.heard.values(), key=lambda item: item.ordinal, default=None)
+    newest = talk.newest_heard
     spoken_to = owed and newest is not None and newest.words
     if wish is not None or spoken_to:
         words = "The provider gave no answer."
         answer_failed("no_answer", wish or Wish(), draft, words)
+
+
+def empty(draft: Draft) -> None:
+    """An answer came to its end without a word, a sound or a call. A noise that was taken for a
+    turn needs none, and where there may be nothing left to say, nothing is an answer."""
+    talk = draft.state.talk
+    wish, newest = talk.responses.answering, talk.newest_heard
+    noise = newest is not None and newest.settled and not newest.words
+    nobody_asked = not wish.covers and wish.say is None and wish.instructions is None
+    if (nobody_asked and noise) or (wish.instructions in (GO_ON, _GO_ON) and not wish.covers):
+        answered(draft)
+        return
+    answer_failed("no_answer", wish, draft, "The provider's answer was empty.")
 
 
 def overdue(draft: Draft) -> bool:

@@ -136,6 +136,7 @@ def retrieved(event: rt.ItemRetrieved, draft: Draft) -> None:
     elif item.type == "function_call" and item.call_id:
         state.sideband.guard.ours.add(item.id)
         name, arguments = item.name or "", item.arguments or "{}"
+        saying.reckon(item, draft)
         calling.requested(rt.CallRequested("", item.id, item.call_id, name, arguments), draft)
     elif item.id not in state.sideband.guard.ours:
         revert(item, draft)
@@ -172,6 +173,8 @@ def listed(event: rt.Listed, draft: Draft) -> None:
                 calling.requested(asked, draft)
         elif item.id not in guard.ours:
             item_added(rt.ItemAdded(item, one.previous_item_id), draft)
+    for answer in event.spent:
+        saying.spent(answer, draft)
 
 
 def _seeded(item_id: str, draft: Draft) -> bool:

@@ -141,7 +141,7 @@ class Machine:
             case own.SidebandUp():
                 sideband.up(draft)
             case own.SidebandLost():
-                if not moving.saves(event, draft):
+                if not moving.saves(draft):
                     sideband.lost(event, draft)
             case own.AttachFailed():
                 sideband.attach_failed(draft)
@@ -153,8 +153,7 @@ class Machine:
             case own.Inform():
                 sideband.inform(event, draft)
             case rt.Fault():
-                if not moving.saves(event, draft):
-                    sideband.fault(event, draft)
+                sideband.fault(event, draft)
             case rt.Peer():
                 sideband.peer(event, draft)
             case rt.RateLimits():

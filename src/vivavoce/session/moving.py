@@ -30,7 +30,7 @@ from vivavoce.session.events import (
     TimerFired,
 )
 from vivavoce.session.policy import Setup
-from vivavoce.session.state import NO_SIDEBAND, WANTED, Move, Phase, Sideband, Signal
+from vivavoce.session.state import EXPIRED, NO_SIDEBAND, WANTED, Move, Phase, Sideband, Signal
 from vivavoce.wire.events import (
     CallMoved,
     CallWanted,
@@ -53,18 +53,12 @@ from vivavoce.wire.records.talk import Entry, Kind, Status
 
 MOVE = "move"
 DUE = "move_due"
-EXPIRED = "session_expired"
 FAILOVER = "failover"
 CALM = 0.3  # seconds without a sound from anybody make a pause
 _LAG = 0.5  # that a client plays behind what we reckon
 _SOUND_THROUGH = 2.0  # so long a client may take until its sound goes over the new call
 _TRIES, _RETRY = 3, 1.0  # to attach to the call beside
 _LAST_SECONDS = 5.0  # before the cap: now or never
-GO_ON = (
-    "You go on in the middle of a conversation. If the user's last message has no whole answer "
-    "yet, answer it, or say what was missing where your last words end. Do not greet, do not "
-    "apologise, and do not repeat what you have said."
-)
 
 
 # --- Wanted
@@ -256,29 +250,66 @@ def fired(event: TimerFired, draft: Draft) -> bool:
         message = "No call came about at another provider."
         draft.complain("openai_error", message, recoverable=False)
         draft.end("error", Status.ERROR)
+    elif event.name in ("cap", "cap_end") and not state.calls:
+        pass  # it was that of a call which is gone
     elif event.name == "cap":
         cap_near(draft)
         return False  # it is warned of, too
-    elif event.name == "cap_end" and state.move is not None and state.move.ready:
-        _adopt(draft, cut=True)  # whoever speaks: a moment later there is nothing to go over from
+    elif event.name == "cap_end" and _over_at_once(draft):
+        pass  # whoever speaks: a moment later there is nothing to go over from
     else:
         return event.name in (MOVE, DUE, FAILOVER)
     return True
 
 
-def saves(event: SidebandLost | Fault, draft: Draft) -> bool:
-    """The old call is gone before its time, or the provider's clock was quicker than ours and it
-    has a moment left: is the new one there?"""
-    if isinstance(event, Fault) and event.code != EXPIRED:
+def saves(draft: Draft) -> bool:
+    """The old call is gone before its time: is the new one there?"""
+    return draft.state.sideband.up and _over_at_once(draft)
+
+
+def _expired(draft: Draft) -> bool:
+    """The provider has ended the call that is on. Its client may have been asked for another one
+    already: then the session waits for that, with nothing to listen to."""
+    state, move = draft.state, draft.state.move
+    if _over_at_once(draft):
+        return True
+    if move is None or state.policy.one_connection:
         return False
+    state.provider.owed = state.provider.owed or draft.owed
+    _without_call(draft)
+    # The same move, so it is neither greeted nor apologised for, and goes where it was to go.
+    state.move = Move(move.reason, move.provider)
+    name = move.provider or state.provider.name
+    draft.tell(CallWanted, reason=move.reason, beside=False, provider=name or None)
+    return True
+
+
+def _over_at_once(draft: Draft) -> bool:
     move = draft.state.move
-    if move is None or move.next is None or not draft.state.sideband.up:
+    if move is None or move.next is None:
         return False
     if move.next.up:
         _adopt(draft, cut=True)
     else:
         _begin(draft)
     return True
+
+
+def _without_call(draft: Draft) -> None:
+    """The call that is on is no more, and another one is waited for, for a while."""
+    state, old = draft.state, draft.state.sideband.call_id
+    _flush(draft)
+    draft.cut_turns()
+    _drop(draft)
+    state.move = None
+    if old:
+        draft.do(HangUp(old))
+        draft.connection("closed", "closed")
+    state.new_call("")
+    draft.signal(Signal.SIDEBAND_LOST)
+    for timer in ("cap", "cap_end"):  # of a call that is over already
+        draft.do(StopTimer(timer))
+    draft.do(StartTimer(FAILOVER, state.policy.failover))
 
 
 def _may_cut(draft: Draft) -> bool:
@@ -354,7 +385,7 @@ def _adopt(draft: Draft, *, cut: bool = False) -> None:
     arrived(beside.placed, draft)
     tell_provider(draft)
     if owed:
-        state.talk.responses.wish(instructions=GO_ON)
+        state.talk.responses.wish(instructions=faults.GO_ON)
     timing.cap(draft, (draft.now - since).total_seconds())
     draft.do(StopTimer(MOVE))
     draft.do(StopTimer(DUE))
@@ -381,7 +412,7 @@ def _begin(draft: Draft) -> None:
     state.sideband.attempts = 0
     state.setup = _setup(event, draft)
     if owed:
-        state.talk.responses.wish(instructions=GO_ON)
+        state.talk.responses.wish(instructions=faults.GO_ON)
     draft.signal(Signal.CALL_PLACED)
     draft.do(Attach(event.call_id))
     arrived(event, draft)
@@ -483,7 +514,7 @@ def arrived(event: CallPlaced, draft: Draft) -> None:
     if event.window is not None:
         state.policy = replace(state.policy, window=event.window)
     if owed:
-        state.talk.responses.wish(instructions=GO_ON)
+        state.talk.responses.wish(instructions=faults.GO_ON)
 
 
 def configured(event: Configured, draft: Draft) -> None:
@@ -508,6 +539,8 @@ def tell_provider(draft: Draft) -> None:
 def failed(failing: GivingUp, draft: Draft) -> bool:
     """This provider does not carry the session any further. Is there another one?"""
     state, provider, code = draft.state, draft.state.provider, failing.code
+    if code == EXPIRED:
+        return _expired(draft)
     others = [
         name
         for name in state.policy.providers
@@ -519,16 +552,7 @@ def failed(failing: GivingUp, draft: Draft) -> bool:
         provider.failed.add(provider.name)
     provider.because = code
     provider.owed = provider.owed or failing.owed or draft.owed
-    _flush(draft)
-    draft.cut_turns()
-    _drop(draft)
-    old = state.sideband.call_id
-    state.move = None
-    if old:
-        draft.do(HangUp(old))
-        draft.connection("closed", "closed")
-    state.new_call("")
-    draft.signal(Signal.SIDEBAND_LOST)
+    _without_call(draft)
     draft.tell(
         CallWanted,
         reason="lost",
@@ -536,5 +560,4 @@ def failed(failing: GivingUp, draft: Draft) -> bool:
         provider=others[0],
         message=words.trying(others[0], provider.name, code),
     )
-    draft.do(StartTimer(FAILOVER, state.policy.failover))
     return True

@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 from vivavoce.session import calling, faults, news
+from vivavoce.session.context import estimate_tokens
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import Account, StartTimer, StopTimer
-from vivavoce.session.speech import Utterance
+from vivavoce.session.speech import DEFAULT_CHARS_PER_SECOND, Utterance
 from vivavoce.session.state import Signal
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.events import (
@@ -22,6 +23,7 @@ from vivavoce.wire.records.talk import Entry, Kind
 HEARD = "heard"
 """The timer by which it is stored how far an answer was heard."""
 _KEPT_EVERY = 0.5
+_TOKENS_PER_SECOND = 20  # of OpenAI's spoken answers
 
 
 def response_created(event: rt.ResponseCreated, draft: Draft) -> None:
@@ -38,6 +40,8 @@ def output_item(event: rt.OutputItemAdded, draft: Draft) -> None:
     state.sideband.guard.ours.add(item.id)
     call = item.type == "function_call"
     state.talk.turns.item(event.response_id, item.id, draft.now, call=call)
+    if item.type != "message":
+        state.talk.responses.acted = True
     if call:
         state.work.names[item.id] = item.name or ""
     elif item.type == "message":
@@ -137,6 +141,7 @@ def retrieved(item: rt.Item, ordinal: float, draft: Draft) -> None:
     draft.state.sideband.guard.ours.add(item.id)
     utterance = draft.state.talk.speech.begin(item.id, "", ordinal)
     utterance.generated, utterance.complete, utterance.estimated = item.text, True, True
+    reckon(item, draft)
     news.said_already(item.text, draft)
     if item.text:
         _write_down(utterance, draft, backfill=True)
@@ -310,16 +315,37 @@ def response_done(event: rt.ResponseDone, draft: Draft) -> None:
                 state.talk.turns.plays_on(utterance.response_id, until)
     state.talk.turns.done(event.response_id, event.status)
     news.response_over(event.response_id, event.status, draft)
-    if event.usage != rt.Usage():
-        state.talk.held.used(event.usage)
-        state.clock.context_tokens = event.usage.input + event.usage.output
-        draft.do(Account(event.usage))
+    spent(rt.Spent(event.response_id, event.usage), draft)
     if ours:
         _settle(event, draft)
         draft.spoke()
     elif event.status == "failed":
         code = clean_line(event.error or "response_failed", 64)
         faults.met(code, "The answer could not be generated.", draft)
+
+
+def spent(event: rt.Spent, draft: Draft) -> None:
+    """Each answer is counted once, whether we saw its end or are told of it later."""
+    state, usage = draft.state, event.usage
+    if usage != rt.Usage() and event.response_id not in state.talk.responses.counted:
+        state.talk.responses.counted.add(event.response_id)
+        state.talk.held.used(usage)
+        state.clock.context_tokens = usage.input + usage.output
+        draft.do(Account(usage))
+
+
+def reckon(item: rt.Item, draft: Draft) -> None:
+    """Another provider's answer that ended unseen: nobody tells any more what it took. It read
+    all that there is by our estimate; each second of its sound is so many tokens."""
+    state, window = draft.state, draft.state.policy.window
+    words = item.text or f"{item.name}{item.arguments}"
+    sound = round(len(words) / DEFAULT_CHARS_PER_SECOND * _TOKENS_PER_SECOND) if item.audio else 0
+    usage = rt.Usage(
+        input=state.talk.held.total(0 if window is None else window.fixed),
+        output=estimate_tokens(words) + sound,
+        output_audio=sound,
+    )
+    draft.do(Account(usage, estimated=True))
 
 
 def _settle(event: rt.ResponseDone, draft: Draft) -> None:
@@ -333,8 +359,21 @@ def _settle(event: rt.ResponseDone, draft: Draft) -> None:
         faults.answer_failed(code, wish, draft, begun=begun)
     elif event.status == "incomplete" and event.reason == "content_filter" and not said:
         faults.answer_failed("content_filter", wish, draft)
+    elif event.status == "completed" and _empty(event, draft):
+        faults.empty(draft)
     else:
         faults.answered(draft)
+
+
+def _empty(event: rt.ResponseDone, draft: Draft) -> bool:
+    """Neither a word nor a sound nor a call: the provider calls that completed."""
+    talk = draft.state.talk
+    if talk.responses.acted or any(item.type != "message" for item in event.items):
+        return False
+    said = talk.speech.of_response(event.response_id)
+    return not any(
+        one.generated.strip() or one.audio_ms or one.playing_since is not None for one in said
+    )
 
 
 def _backfill(event: rt.ResponseDone, item: rt.Item, draft: Draft) -> None:

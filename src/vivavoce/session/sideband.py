@@ -25,7 +25,7 @@ from vivavoce.session.events import (
     ToolFinished,
 )
 from vivavoce.session.policy import Setup
-from vivavoce.session.state import NO_SIDEBAND, Phase, Signal
+from vivavoce.session.state import EXPIRED, NO_SIDEBAND, Phase, Signal
 from vivavoce.session.talk import Wish
 from vivavoce.session.window import Held
 from vivavoce.wire.clean import clean_line
@@ -204,6 +204,9 @@ def lost(event: SidebandLost, draft: Draft) -> None:
         return
     state.sideband.up, state.sideband.behind = False, True
     state.sideband.lost_at = draft.now
+    if event.expired:
+        expired(draft)
+        return
     if event.hung_up:
         peer = state.sideband.peer
         reason = peer.reason if peer is not None and peer.reason else USER_ENDED
@@ -227,6 +230,21 @@ def lost(event: SidebandLost, draft: Draft) -> None:
         draft.do(Attach(state.sideband.call_id or ""))
     else:
         attach_failed(draft)
+
+
+def expired(draft: Draft) -> None:
+    """The provider's session has reached its cap. Where another call is on its way the talk goes
+    over to it, and nobody need know."""
+    row = row_of(EXPIRED)
+    draft.do(Failed(EXPIRED, row.recovery, row.level))
+    draft.give_up(EXPIRED, partial(_over, draft))
+
+
+def _over(draft: Draft) -> None:
+    """And none is."""
+    row = row_of(EXPIRED)
+    faults.notify(row.level, row.message, draft, row.action)
+    timing.expire(draft, "cap")
 
 
 def attach_failed(draft: Draft) -> None:
@@ -323,8 +341,8 @@ def fault(event: Fault, draft: Draft) -> None:
     if state.sideband.guard.refused(event.event_id) and state.sideband.confirmed is not None:
         # It goes back to what it did take, or every later order would carry the same flaw.
         state.setup = state.sideband.confirmed
-    if event.code == "session_expired":
-        timing.call_over(draft)
+    if event.code == EXPIRED:
+        expired(draft)
         return
     if event.event_id is None and state.talk.responses.turn_pending and is_known(code):
         # There is no response that could fail, so the user's turn has.

@@ -27,6 +27,8 @@ MOST_FINISHED = 20
 MOST_FILES = 100  # of those that a session changed, as many are remembered
 OUT_OF_QUOTA = "insufficient_quota"
 NO_SIDEBAND = "openai_error"
+EXPIRED = "session_expired"
+"""The provider's session has come to its cap."""
 """What a lost sideband is called: the provider itself may be well."""
 WANTED = "wanted"
 """Why another provider speaks, where nothing failed."""

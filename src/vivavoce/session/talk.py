@@ -137,9 +137,11 @@ class Responses:
         """The items that the response which began last answers."""
         self.answering = Wish()
         """What the response which began last is to do."""
+        self.acted = False  # it has called something
         self.failed: list[Wish] = []
         """What failed, until it is asked again."""
         self.failures = 0  # in a row
+        self.counted: set[str] = set()  # responses whose tokens are
         self.asides: dict[str, str] = {}  # responses whose words are no answer → their key
         self._forgotten: set[str] = set()  # of these, what the model does not read any more
         self._seen: set[str] = set()  # items that the provider has confirmed
@@ -198,7 +200,7 @@ class Responses:
 
     def created(self, response_id: str) -> None:
         self.active = response_id
-        self.turn_pending = False
+        self.turn_pending = self.acted = False
         wish = self.asked[1] if self.asked else None
         waiting = self.wished
         if not wish and waiting and not waiting.instructions and waiting.covers <= self._seen:
@@ -299,6 +301,11 @@ class Talk:
     began_ms: dict[str, float] = field(default_factory=dict)  # user's item → its first sound
     lasted_ms: dict[str, int] = field(default_factory=dict)  # user's item → its sound, until then
     quiet_turn: bool = True  # nothing was said since the user's last turn
+
+    @property
+    def newest_heard(self) -> UserItem | None:
+        """What the user said last."""
+        return max(self.heard.values(), key=lambda item: item.ordinal, default=None)
 
     def another_call(self) -> Talk:
         """What was typed may still be answered there; the rest is of the old call."""

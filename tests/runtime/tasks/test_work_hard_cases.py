@@ -18,6 +18,7 @@ from vivavoce.runtime.calls.approvals import MAX_OWN, Approvals, _question
 from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest, answered
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.ports import ToolContext
+from vivavoce.runtime.relay import Relay
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.notifier import SessionNotifier
 from vivavoce.runtime.sessions.records import SessionRecords
@@ -34,7 +35,7 @@ from vivavoce.session.events import (
 from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Policy, Setup
 from vivavoce.session.state import Phase
-from vivavoce.testing.fakes import ManualClock
+from vivavoce.testing.fakes import ManualClock, MemoryStore
 from vivavoce.wire.records.talk import Change, Conversation, LogEvent, ToolCall, VoiceSession
 from vivavoce.wire.records.work import ApprovalStatus
 
@@ -291,16 +292,18 @@ class Person:
         self.posted.append(event)
 
 
-def notifier(*people: Person) -> SessionNotifier:
+async def notifier(*people: Person) -> SessionNotifier:
     registry = Registry()
     registry._live = cast("Any", {p.records.session.id: p for p in people})
-    return SessionNotifier(registry)
+    store = MemoryStore()
+    await store.open()
+    return SessionNotifier(registry, store, Relay(store))
 
 
 async def test_news_waits_for_a_sideband_that_is_down_for_a_moment() -> None:
     away = Person("vs_1", sideband_up=False)
     news = News("task:t1", "Done.", settles="t1")
-    await notifier(away).tell(news, CALL)
+    await (await notifier(away)).tell(news, CALL)
     assert away.posted == [news]
 
 
@@ -308,18 +311,27 @@ async def test_news_of_work_goes_where_its_user_is_now() -> None:
     """They have left the device on which they asked for it, and it has not noticed yet."""
     left, now = Person("vs_1", sideband_up=True, heard=1.0), Person("vs_2", sideband_up=True)
     news = News("task:t1", "Done.", settles="t1")
-    await notifier(left, now).tell(news, CALL)
+    await (await notifier(left, now)).tell(news, CALL)
     assert left.posted == [news]  # nothing was said on the other one yet
     now.vitals.user_heard = 2.0
-    await notifier(left, now).tell(news, CALL)
+    await (await notifier(left, now)).tell(news, CALL)
     assert now.posted == [TaskFinished("t1"), news]
+
+
+async def test_what_happens_to_work_is_seen_where_its_user_said_something_last() -> None:
+    left = Person("vs_1", sideband_up=True, heard=1.0)
+    now = Person("vs_2", sideband_up=True, heard=2.0)
+    place = await (await notifier(left, now)).where(CALL)
+    assert place == Place(session_id="vs_2", conversation_id="c1")
+    left.vitals.user_heard = 3.0  # they are back
+    assert await (await notifier(left, now)).where(CALL) is None
 
 
 async def test_what_happens_to_work_is_seen_where_its_user_is_once_its_session_is_over() -> None:
     there = Person("vs_2", sideband_up=True)
-    assert notifier(Person("vs_1", sideband_up=True), there).where(CALL) is None
-    assert notifier().where(CALL) is None
-    place = notifier(there).where(CALL)
+    assert await (await notifier(Person("vs_1", sideband_up=True), there)).where(CALL) is None
+    assert await (await notifier()).where(CALL) is None
+    place = await (await notifier(there)).where(CALL)
     assert place == Place(session_id="vs_2", conversation_id="c1")
     async with work_bench() as bench:
         task = await bench.tasks.start(ToolContext("ann", session_id="vs_1"), "Do it", "coder")
@@ -334,16 +346,16 @@ async def test_what_needs_a_yes_is_not_asked_in_a_session_that_may_less() -> Non
     guest = Person("vs_1", sideband_up=True, role="user")
     owner = Person("vs_2", sideband_up=False, role="developer")
     asked = ApprovalAsked("a1", "May I?")
-    assert await notifier(guest, owner).tell(asked, CALL, "developer")
+    assert await (await notifier(guest, owner)).tell(asked, CALL, "developer")
     assert (guest.posted, owner.posted) == ([], [asked])
-    assert not await notifier(guest).tell(asked, CALL, "operator")
-    assert await notifier(guest).tell(asked, CALL, "user")
+    assert not await (await notifier(guest)).tell(asked, CALL, "operator")
+    assert await (await notifier(guest)).tell(asked, CALL, "user")
     assert guest.posted == [asked]
 
 
 async def test_the_users_other_sessions_do_not_go_on_asking_or_waiting() -> None:
     one, two = Person("vs_1", sideband_up=True), Person("vs_2", sideband_up=True)
-    both = notifier(one, two)
+    both = await notifier(one, two)
     news = News("task:t1", "Done.", settles="t1")
     for event in (ApprovalSettled("a1"), news):
         await both.tell(event, CALL)
@@ -361,7 +373,7 @@ async def test_what_an_ended_call_was_about_to_say_is_said_in_the_next(
         await bench.tasks.finished(task.id, Done(summary="It is over."))
         before, after = Person("vs_1", sideband_up=True), Person("vs_2", sideband_up=True)
         before.phase, before.machine.state.work.news = phase, {f"task:{task.id}": "item_1"}
-        both = notifier(before, after)
+        both = await notifier(before, after)
         both.serve(bench.tasks, bench.approvals, bench.questions, cast("Any", NothingDue()))
         await both.welcome(cast("Any", after))
         assert bool(after.posted) is heard

@@ -35,7 +35,7 @@ class Notifier:
         self.told.append(event)
         return True
 
-    def where(self, about: Concern) -> Place | None:
+    async def where(self, about: Concern) -> Place | None:
         return self.now
 
 

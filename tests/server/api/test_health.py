@@ -85,6 +85,23 @@ async def test_a_server_that_can_serve_nothing_is_unhealthy(tmp_path: Path) -> N
         assert (answer.status_code, answer.json()["status"]) == (503, "unhealthy")
 
 
+@pytest.mark.parametrize(("fails", "status"), [(0, "degraded"), (100, "unhealthy")])
+async def test_where_another_provider_takes_over_a_server_is_only_degraded(
+    fails: int, status: str, tmp_path: Path
+) -> None:
+    async with ScriptedProvider(key="sk-backup-key", models=("other-model",)) as backup:
+        others = {"backup": {"url": backup.base_url, "key": backup.key, "model": "other-model"}}
+        async with doors(tmp_path, other_providers=others, fallbacks=("backup",)) as d:
+            d.provider.inject(HttpError(401, times=100))
+            if fails:
+                backup.inject(HttpError(401, times=fails))
+            answer = await d.http.get("/health")
+            assert answer.json()["status"] == status
+            assert answer.status_code == (503 if fails else 200)
+            if not fails:
+                assert (await d.post("/session"))["provider"] == "backup"
+
+
 async def test_without_its_database_a_server_is_unhealthy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,7 @@ import pytest
 from tests.server.api.test_recovery import told
 from tests.server.doors import Doors, doors, refused, soon
 from vivavoce.testing import ScriptedCall, ScriptedProvider
-from vivavoce.testing.realtime.faults import Drop, HttpError, RefuseAttach
+from vivavoce.testing.realtime.faults import Close, Drop, HttpError, RefuseAttach
 from vivavoce.tools.functions import tool
 
 CAP: dict[str, Any] = {"session_cap_seconds": 4.0}
@@ -119,6 +119,35 @@ async def test_an_answer_is_said_to_its_end_before_the_call_changes(tmp_path: Pa
         assert told(second) == ["Tell me a story.", "Once upon a time there was a fox."]
         [answer] = await d.events(session_id, "assistant.done")
         assert "interrupted" not in answer
+
+
+@pytest.mark.parametrize("asked_for", ["wanted", "placed"])
+async def test_a_call_that_the_provider_ends_while_the_next_is_on_its_way_is_not_the_end(
+    tmp_path: Path, asked_for: str
+) -> None:
+    """Its own session expires sooner than we reckoned: by the error, then by the close."""
+    async with doors(tmp_path, **CAP) as d:
+        session_id, first = await d.talk()
+        await first.user_says("My name is Ada.")
+        await first.assistant_says("Hello, Ada.")
+        await wanted(d, session_id)
+        if asked_for == "placed":
+            await first.user_starts()  # no pause: it cannot go over yet
+            second = await another(d, session_id)
+        cap = {"type": "invalid_request_error", "code": "session_expired", "message": "An hour."}
+        await first.emit({"type": "error", "error": cap})
+        await first.inject(Close(1000))
+        if asked_for == "wanted":
+            assert (await wanted(d, session_id, 2))["beside"] is False
+            second = await another(d, session_id)
+        await soon(lambda: told(second) == ["My name is Ada.", "Hello, Ada."])
+        await soon(lambda: second.session["audio"]["input"]["turn_detection"])
+        assert asked(second) == []
+        await second.user_says("And what is yours?")
+        await second.assistant_says("Marin.")
+        await d.until(session_id, "assistant.done", 2)
+        for never in ("session.ended", "session.expired", "notification"):
+            assert not await d.events(session_id, never)
 
 
 async def test_a_tool_that_runs_goes_over_with_the_talk_and_is_answered_once(

@@ -376,14 +376,14 @@ class EngineSettings(BaseSettings):
     )
     """The provider's Realtime model."""
     other_providers: dict[_NAME, OtherProvider] = Field(
-        default_factory=dict, repr=False, json_schema_extra={"shown": ""}
+        default_factory=dict, repr=False, json_schema_extra={"shown": "no others"}
     )
     """Providers besides, as JSON: `{"backup": {"url": "https://…/v1", "key": "…", "model": "…"}}`.
     Each has its own key."""
     fallbacks: Words = (EMBEDDED,)
     """Who takes over when the provider fails, in this order: names of `VIVAVOCE_OTHER_PROVIDERS`,
     and `embedded` (where its packages and models are there; it loads them when it is needed);
-    `none` is nobody. An agent may have a list of its own."""
+    `none` is nobody. If it is not set, an agent may have a list of its own."""
     session_cap_seconds: float = Field(default=0.0, ge=0, le=24 * 3600)
     """Seconds one call may last at the provider, the embedded engine too; before that the session
     moves to another call. 0 is what is known of the provider: an hour."""

@@ -24,6 +24,7 @@ Json = dict[str, Any]
 
 MAX_RESPONSES = 4
 _MINUTE = 60.0
+_MOST_SPENT = 64  # answers
 _INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
@@ -359,6 +360,9 @@ def end(response: Response, status: str, details: Json | None, draft: Draft) -> 
     state = draft.state
     shown = response_object(response, status, draft, details)
     del state.responses[response.id]
+    state.spent[response.id] = shown["usage"]
+    for oldest in list(state.spent)[:-_MOST_SPENT]:
+        del state.spent[oldest]
     draft.order(orders.StopTimer(f"slow:{response.id}"), orders.Warm())
     if state.active == response.id:
         state.active = None

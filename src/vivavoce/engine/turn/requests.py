@@ -164,7 +164,8 @@ def list_items(since: str | None, sender: int, draft: Draft) -> None:
                 "heard": progress.account_of(item.id, draft),
             }
         )
-    draft.send("vivavoce.items", items=listed, to=sender)
+    spent = [{"response_id": name, "usage": usage} for name, usage in state.spent.items()]
+    draft.send("vivavoce.items", items=listed, spent=spent, to=sender)
 
 
 def delete_item(item_id: str, draft: Draft) -> None:

@@ -207,6 +207,8 @@ class State:
     awaits: Awaited | None = None
     """What the assistant asked for last, where the brain said so."""
     responses: dict[str, Response] = field(default_factory=dict)
+    spent: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What the last answers took, for a sideband that was away."""
     active: str | None = None
     """The response that writes to the conversation; one at most."""
     turn_waits: bool = False

@@ -99,12 +99,12 @@ _FILLER = re.compile(
     r"actually|and|then|now|also|but)\b)+"
 )
 _DECIDED = re.compile(
-    r"(?ix)\b(?:let'?s(?!\s+(?:see|talk|look|start|begin|think|try\s+to\s+understand)\b)|let\ us\b|"
-    r"decid\w+|decision|agreed|settle[ds]?\ (?:on|for)|(?:go|going|went)\ with|stick\ (?:with|to)|"
-    r"opt(?:ed)?\ for|cho[os]e\w*|pick(?:ed)?\b|instead\ of|rather\ than|from\ now\ on|"
-    r"final(?:ly|ised|ized)?\ (?:answer|version|choice)|make\ sure|must(?:\ not)?\b|"
+    r"(?ix)\b(?:decid\w+|decision|agreed|settle[ds]?\ (?:on|for)|(?:go|going|went)\ with|"
+    r"stick\ (?:with|to)|opt(?:ed)?\ for|cho[os]e\w*|pick(?:ed)?\b|instead\ of|rather\ than|"
+    r"from\ now\ on|final(?:ly|ised|ized)?\ (?:answer|version|choice)|make\ sure|must(?:\ not)?\b|"
     r"(?:remember|note|keep\ in\ mind)\ that|the\ plan\ is|it\ is\ then|"
-    r"(?:we|it|they)(?:'ll|\ will|\ should|\ shall|\ won'?t|\ (?:are|is)\ going\ to))\b"
+    r"(?:it|they)(?:'ll|\ will|\ won'?t|\ (?:are|is)\ going\ to)|"
+    r"(?:we|it|they)\ (?:should|shall))\b"
 )
 _ORDERED = re.compile(
     r"(?i)^(?:use|call it|name it|make it|keep|rename|drop|skip|avoid|never|always|put|set|switch "
@@ -147,6 +147,143 @@ _SMALL = frozenset(
     there here what which who when where how why as if than into out up about over let lets
     ll ve re don t s m d""".split()  # noqa: SIM905
 )
+
+
+# --- Deciding in ordinary words -------------------------------------------------------------
+
+# By how English commits somebody, and not by which words they choose: who speaks of themselves
+# in the future or in the present ("we'll meet at six", "we take the train"), tells somebody what
+# to do with a thing ("make it Tuesday"), agrees to a thing by its name alone ("fine, the blue
+# one"), or draws a conclusion ("then it's Lisbon"). What is asked, in doubt, imagined or
+# past is none of it.
+
+_MARK = re.compile(
+    r"(?:ok(?:ay)?(?: then)?|fine|right|al(?:l ?)?right|good|great|perfect|deal|yes|yeah|yep|sure|"
+    r"no|nah|then|so|thus|therefore|well|and|but|oh|hm+|you'?re right|you win|in that case|done|"
+    r"fair enough|go on then)\b[\s,.!:-]*"
+)
+_LEAN = re.compile(
+    r"(?:(?:i (?:think|guess|suppose|say)|i'?d say|actually|really|honestly|just|please|this "
+    r"(?:time|year|week))\b[\s,]*)+"
+)
+_CLAUSES = re.compile(r"\s*[,;:–—]\s*|\s+(?=(?:but|so|and)\s)")
+_DOUBT = re.compile(
+    r"\b(?:maybe|perhaps|possibly|might|could|may|whether|unsure|not sure|wonder\w*|no idea|"
+    r"depends?|undecided|(?:don'?t|do not|didn'?t|doesn'?t) (?:\w+ )?(?:know|think|mind|care)|"
+    r"(?:haven'?t|have not|hasn'?t|not) (?:yet )?(?:been )?decided|would have|if only|"
+    r"(?:thinking|think|talk|thought) (?:about|of|it over))\b"
+)
+_WE = r"(?:i|we|you and i)"
+_NO = r"(?:not |never |just |only |now |all |both |definitely |certainly |simply |then )*"
+_MIND = (
+    r"(?:see|think|hope|talk|look|know|wonder|try|check|ask|say|guess|suppose|believe|remember|"
+    r"forget|call you|tell|let|wait|imagine|pretend|admit|understand|feel|hear|read|be (?:back|"
+    r"right back|honest|late|here|there)|find out|get back|need|miss|like|love|hate|face|begin|"
+    r"start)"
+)
+_STATE = (
+    r"(?:have|has|know|like|need|think|believe|live|feel|love|hate|hope|mean|see|hear|remember|"
+    r"seem|own|belong|understand|guess|suppose|wonder|are|were|had|did|do|said|went|met|used|came|"
+    r"got|saw|took|made|could|would|might|may|should|can|must|wish|usually|often|always|sometimes|"
+    r"rarely|both|all|never|still|already|also|only|just|really|work|speak|talk|tend|lost|won|left|"
+    r"ate|drank|slept|spent|bought|brought|thought|found|felt|kept|gave|told|sat|stood|ran|began|"
+    r"wrote|drove|flew|paid|sent|built|held|knew|grew|broke|spoke|chose|\w+ed)"
+)
+_PLACE = r"(?:the|a|an|my|our|his|her|their|your|work|bed|school|town|church)"
+_CHOICE = (
+    r"(?:tak|stick|keep|go|drop|rent|buy|hir|stay|mov|leav|cancel|us|choos|pick|order|mak|switch|"
+    r"paint|invit|sell|book|call|nam|hav|renew|chang|skip|postpon|mov|put|add|remov|us)"
+)
+_THING = (
+    r"(?:the|that|this|those|these|it|them|him|her|us|my|our|your|his|a|an|one|two|both|all|no|"
+    r"every|number|option|with|for|ahead|on|to|at|monday|tuesday|wednesday|thursday|friday|saturday|"
+    r"sunday|[a-z]*teen|three|four|five|six|seven|eight|nine|ten|\d+)"
+)
+_OFTEN = re.compile(r"\b(?:every|usually|often|always|sometimes|each|normally|mostly)\b")
+_SETTLES: tuple[re.Pattern[str], ...] = tuple(
+    re.compile(one)
+    for one in (
+        rf"(?:let'?s|let us) {_NO}(?!{_MIND}\b)\w+",
+        rf"{_WE}(?:'ll| will| shall| won'?t|'(?:m|re) {_NO}(?:going to|gonna)|"
+        rf" (?:am|are) {_NO}going to) {_NO}(?!{_MIND}\b|{_PLACE}\b)\w+",
+        rf"{_WE}(?:'m|'re| am| are) {_NO}{_CHOICE}p?t?l?ing "
+        r"(?!(?:to|crazy|mad|home|(?:my|our) time)\b)",
+        r"i(?:'d| would) (?:rather|sooner) \w+",
+        r"i (?:want|choose|pick|take|insist|go for|go with|vote for) (?:on )?(?:the|that|this|"
+        r"those|these|both|number|option)\b",
+        rf"we {_NO}(?!{_STATE}\b|{_MIND}\b)\w+(?: \w+|$)",
+        r"(?:i|we|we all|both of us|all of us) (?:all |both )?agree (?:on|to)\b",
+        rf"(?:make|call|name|put|order|book|keep|take|leave|drop|forget|skip|go|use|pick|choose|"
+        rf"cancel|move|paint|buy|get|hire|rent|stick|stay|switch|change|send|write) "
+        rf"(?:back to )?(?!me\b|your time\b){_THING}\b",
+        r"(?:that settles it|it'?s (?:settled|decided|a deal)|we have a deal|agreed|deal\b|"
+        r"you(?:'ve| have)? convinced me|i(?:'?ve| have) made up my mind|my mind is made up)",
+        r"from now on\b",
+        r".{2,60}\bit is$",
+    )
+)
+# Only where something before it shows that it is drawn from what was said:
+_CONCLUDES: tuple[re.Pattern[str], ...] = tuple(
+    re.compile(one)
+    for one in (
+        r"(?:it'?s|it is|that'?s|that is|it'?ll be|it will be) (?!a pity|a shame|nice|fine|good|"
+        r"true|not\b|why|how|what|where|when|raining|late|hot|cold|too\b|so\b|very\b)\w+",
+        r"(?:the|our|my|that|this|\w+day)\b.{0,40}\b(?:moves|stays|goes|becomes|gets|works|remains|"
+        r"starts|ends|leaves|wins)\b",
+        rf"i (?!{_STATE}\b|{_MIND}\b)\w+ (?:the|that|this|it|them|both|a)\b",
+    )
+)
+# A thing by its name, and no verb: what was agreed to.
+_NO_VERB = (
+    r"(?!.*\b(?:is|are|was|were|has|have|had|do|does|did|can|will|i|you|he|she|it|we|they|what|who|"
+    r"how|why|where|problem|idea|way|thank|thanks|worries|bye|see|like)\b)"
+)
+_NAMED = re.compile(
+    r"(?:the|that|this|those|these|no|not|two|three|both|neither|none|number|option|a|an|at|on|by|"
+    rf"\w+day|half|\d+)\b{_NO_VERB}(?:\W+\w+){{1,8}}"
+)
+_THEN = re.compile(
+    rf"{_NO_VERB}(?!bye|now|well|back|since|until|till|by)(?:\w+,? ){{0,4}}\w+,? then"
+)
+
+
+def decides(sentence: str) -> Literal["whole", "short"] | None:
+    """Is it a decision of whoever says it? A short one only names what it answers a question
+    with."""
+    text = sentence.casefold().replace("’", "'").strip(" \"'")
+    if _QUESTION.search(text):
+        return None
+    agreed, text = False, text.rstrip(".!… ")
+    if _THEN.fullmatch(text) and not _DOUBT.search(text):
+        return "short"
+    for clause in _CLAUSES.split(text):
+        bare, before = clause.strip(), None
+        marked = agreed
+        while before != bare:  # "well okay then, so"
+            if marked and _NAMED.fullmatch(bare):  # "no dessert" begins like a no
+                return "short"
+            before, bare = bare, _LEAN.sub("", bare, count=1) if _LEAN.match(bare) else bare
+            if (mark := _MARK.match(bare)) is not None and mark.end() < len(bare):
+                bare, marked = bare[mark.end() :], True
+        if _MARK.fullmatch(bare):
+            agreed = True
+            continue
+        agreed = False
+        if _DOUBT.search(bare):
+            continue
+        if any(one.match(bare) for one in _SETTLES) and not _OFTEN.search(bare):
+            return "whole"
+        if marked and any(one.match(bare) for one in _CONCLUDES):
+            return "whole"
+    return None
+
+
+def _cued(sentence: str) -> bool:
+    """Does a word of it speak of deciding, and is it meant? Of whoever it was: what others
+    decided was told because it counts."""
+    clauses = _CLAUSES.split(sentence.casefold().replace("’", "'"))
+    meant = [clause for clause in clauses if not _DOUBT.search(clause)]
+    return any(_DECIDED.search(one) or _ORDERED.search(one) for one in meant)
 
 
 def told(gist: Gist, lines: Iterable[Line]) -> Gist:
@@ -197,11 +334,11 @@ class _Reading:
     def _user(self, text: str) -> None:
         self._turns += 1
         text = text[:_READ]
-        if self._asked and consent(text) == "yes":
-            self._decisions.add(f"Yes to: {self._asked}")
-        self._asked = ""
+        asked, self._asked = self._asked, ""
+        if _PROPOSED.match(asked) and consent(text) == "yes":
+            self._decisions.add(f"Yes to: {asked}")
         self._named(text)
-        for sentence in _sentences(text):
+        for sentence, whole in _sentences(text):
             if not self._topic and len(_words(sentence)) >= _A_TOPIC:
                 self._topic = sentence
             if _QUESTION.search(sentence):
@@ -212,8 +349,9 @@ class _Reading:
                 self._liked.add(sentence)
             if open_:
                 self._open.add(sentence)
-            if _DECIDED.search(sentence) or _ORDERED.search(sentence):
-                self._decisions.add(sentence)
+            if how := decides(whole) or ("whole" if _cued(sentence) else None):
+                about = f' (asked: "{asked}")' if asked and how == "short" else ""
+                self._decisions.add(f"{sentence}{about}")
             elif liked or open_:
                 continue
             elif _STATED.search(sentence):
@@ -224,7 +362,7 @@ class _Reading:
     def _assistant(self, text: str) -> None:
         text = text[:_READ]
         self._named(text)
-        sentences = list(_sentences(text))
+        sentences = [sentence for sentence, _ in _sentences(text)]
         for sentence in sentences:
             if _QUESTION.search(sentence):
                 continue
@@ -234,8 +372,7 @@ class _Reading:
             elif _AGREED.search(sentence):
                 self._decisions.add(sentence)
         last = sentences[-1] if sentences else ""
-        asks = _QUESTION.search(last) and _PROPOSED.match(last)
-        self._asked = last if asks else ""
+        self._asked = last if _QUESTION.search(last) else ""
 
     def _settle(self, sentence: str) -> None:
         """What is said to be done is not open any more: only where clearly that is meant."""
@@ -297,11 +434,13 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(re.sub(r"(?:ing|ed|es|s)$", "", w) or w for w in found if w not in _SMALL)
 
 
-def _sentences(text: str) -> Iterable[str]:
+def _sentences(text: str) -> Iterable[tuple[str, str]]:
+    """Each without the words it begins with and that say nothing, and with them."""
     for sentence in _SENTENCES.split(text):
-        bare = _FILLER.sub("", clean_line(sentence, _SENTENCE)).strip()
+        whole = clean_line(sentence, _SENTENCE)
+        bare = _FILLER.sub("", whole).strip()
         if bare:
-            yield bare[:1].upper() + bare[1:]
+            yield bare[:1].upper() + bare[1:], whole
 
 
 def _paths(arguments: Mapping[str, Any]) -> Iterable[str]:

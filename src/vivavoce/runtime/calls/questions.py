@@ -1,17 +1,21 @@
 """Questions of a running call to the user: asked aloud and shown, answered by words.
 
 They live as long as their call. A task's questions outlive the process and
-are `tasks.py`'s; both are answered at one place, `/tasks/{id}/answer` or by voice.
+are `tasks.py`'s; both are answered at one place, `/tasks/{id}/answer` or by voice. An answer may
+arrive at another server than the one where the call runs: nothing says which that is, so all
+are asked.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
-from vivavoce.errors import Conflict, ToolFailed
+from vivavoce.errors import Conflict, OwnedElsewhere, ToolFailed
 from vivavoce.runtime.calls.approvals import Notifier, check_role
 from vivavoce.runtime.ports import Clock, Journal
+from vivavoce.runtime.relay import Relay
 from vivavoce.session.events import News
 from vivavoce.wire.clean import clean_line, clean_text
 from vivavoce.wire.events import TaskQuestion, announce
@@ -24,8 +28,13 @@ PATIENCE = 300.0
 class Questions:
     """The open ones of this process, one a call."""
 
-    def __init__(self, *, journal: Journal, clock: Clock, notifier: Notifier) -> None:
+    def __init__(
+        self, *, journal: Journal, clock: Clock, notifier: Notifier, relay: Relay | None = None
+    ) -> None:
         self._journal, self._clock, self._notifier = journal, clock, notifier
+        self._relay = relay
+        if relay is not None:
+            relay.serve("answer", self._answered_here)
         self._open: dict[tuple[str, str], tuple[str, asyncio.Future[str], News, Role]] = {}
 
     async def ask(
@@ -87,6 +96,43 @@ class Questions:
             raise Conflict("Nobody waits for this answer any more.")
         check_role(role, found[3])
         found[1].set_result(clean_text(words, 2000))
+
+    async def answer_elsewhere(
+        self,
+        call_id: str,
+        user_id: str,
+        words: str,
+        *,
+        question_id: str | None = None,
+        role: Role = "operator",
+    ) -> bool:
+        """Is it a call that asks at another server? Raises as `answer` does there, or
+        `OwnedElsewhere` where one that might know says nothing."""
+        silent: OwnedElsewhere | None = None
+        said = {"call": call_id, "words": words, "question": question_id, "role": role}
+        relay = self._relay
+        for other in () if relay is None else await relay.others():
+            assert relay is not None
+            try:
+                done, _ = await relay.ask("answer", other, user_id, said)
+            except OwnedElsewhere as fault:
+                silent = fault
+            else:
+                if done["asked"]:
+                    return True
+        if silent is not None:
+            raise silent
+        return False
+
+    async def _answered_here(
+        self, user_id: str, said: dict[str, Any], plain: str
+    ) -> tuple[dict[str, Any], str]:
+        """What arrived at another server."""
+        asked = (user_id, said["call"]) in self._open
+        if asked:
+            how = {"question_id": said["question"], "role": said["role"]}
+            self.answer(said["call"], user_id, said["words"], **how)
+        return {"asked": asked}, ""
 
 
 def _words(call: ToolCall, question: str, choices: Sequence[str]) -> str:

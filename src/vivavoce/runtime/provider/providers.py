@@ -41,28 +41,39 @@ class Answer(Record):
 
 
 class Providers:
-    """`every` in the order in which they are asked; there is at least one."""
+    """`every` that there is, at least one, the first of them first. Who takes over from it, and in
+    which order, is the agent's to say (`fallbacks`), and may be another list tomorrow; a session
+    that has one which is not on it any more keeps it."""
 
     def __init__(
         self,
         every: Sequence[OpenAIProvider],
         clock: Clock,
         *,
+        fallbacks: Callable[[], Sequence[str]],
         wake: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
         self.every = tuple(every)
-        self._by_name = {provider.name: provider for provider in every}
+        self._by_name = {provider.name: provider for provider in reversed(self.every)}
         self._clock = clock
-        self._wake = wake
+        self._fallbacks, self._wake = fallbacks, wake
         self._resting: dict[str, tuple[float, str]] = {}  # until when, and why
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(provider.name for provider in self.every)
+        """In the order in which they are asked."""
+        first = self.every[0].name
+        others = [name for name in self._fallbacks() if name in self._by_name and name != first]
+        return (first, *dict.fromkeys(others))
+
+    @property
+    def fallbacks(self) -> tuple[OpenAIProvider, ...]:
+        return tuple(self._by_name[name] for name in self.names[1:])
 
     def named(self, name: str) -> OpenAIProvider:
         """Raises `NotFound`."""
-        return found(self._by_name.get(name), "Provider", name)
+        known = self._by_name.get(name) if name in self.names else None
+        return found(known, "Provider", name)
 
     def of(self, session: VoiceSession) -> OpenAIProvider:
         """The one that it has; the first, if that is gone from the settings."""
@@ -85,7 +96,7 @@ class Providers:
         awake = [name for name in names if self._rests(name) is None]
         because, fault = "", None
         for name in [*awake, *(one for one in names if one not in awake)]:
-            provider = self.named(name)
+            provider = self.at(name)
             try:
                 if self._wake is not None:
                     await self._wake(name)

@@ -8,7 +8,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from vivavoce.errors import (
     Conflict,
@@ -28,12 +28,14 @@ from vivavoce.session.events import CallPlaced, End, Flush, MoveFailed
 from vivavoce.session.policy import Setup
 from vivavoce.session.state import OUT_OF_QUOTA
 from vivavoce.wire.realtime.sdp import flaw
+from vivavoce.wire.records.talk import Status
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Placed = TypeVar("Placed", Call, AudioCall)
 
+ATTACH_SECONDS = 15.0
 SECRET_SECONDS = 55.0  # the provider's own lapses after 60
 _CALL_ID = re.compile(r"[\w-]{1,200}")
 
@@ -62,6 +64,7 @@ class Connector:
     def __init__(self, parts: Parts, maker: Maker) -> None:
         self._parts, self._maker = parts, maker
         self._waiting: dict[str, Waiting] = {}
+        parts.relay.serve("attach", self._attached_here)
 
     # --- Waiting ----------------------------------------------------------------------
 
@@ -156,6 +159,8 @@ class Connector:
     async def attach(self, session_id: str, user_id: str, call_id: str) -> None:
         """A call that the client made at the provider itself: watched and configured from now
         on as if we had made it. Telling it twice is telling it once."""
+        if await self._attached_there(session_id, user_id, call_id):
+            return
         live = self._connecting(session_id, user_id)
         written = any(one.is_text_call(call_id) for one in self._parts.providers.every)
         if not _CALL_ID.fullmatch(call_id) or written:
@@ -170,6 +175,27 @@ class Connector:
         if busy is not None:
             raise Conflict("That call belongs to another session.")
         await self.settle(live, call_id, self._of(live))
+
+    async def _attached_there(self, session_id: str, user_id: str, call_id: str) -> bool:
+        """Did another server that runs it do it?"""
+        if self._parts.registry.get(session_id, user_id) is not None:
+            return False
+        session = await self._parts.store.session(session_id, user_id=user_id)
+        if session is None or session.status is not Status.ACTIVE:
+            return False
+        relay, owner = self._parts.relay, (session.owner, session.epoch)
+        if not await relay.held(*owner):
+            return False
+        given = {"session": session_id, "call": call_id}
+        await relay.ask("attach", owner, user_id, given, wait=ATTACH_SECONDS)
+        return True
+
+    async def _attached_here(
+        self, user_id: str, given: dict[str, str], plain: str
+    ) -> tuple[dict[str, Any], str]:
+        self._connecting(given["session"], user_id)  # else it would be asked of another
+        await self.attach(given["session"], user_id, given["call"])
+        return {}, ""
 
     def _connecting(self, session_id: str, user_id: str) -> LiveSession:
         live = self._parts.registry.get(session_id, user_id)

@@ -143,6 +143,7 @@ class Vitals(Record):
     sideband_up: bool = False
     pending_tasks: int = 0
     context_tokens: int = 0
+    tools: int = 0
     user_heard: float = 0.0
     """When the user last began to say something, or wrote it, as a timestamp; 0 is never."""
 
@@ -261,6 +262,7 @@ class LiveSession:
             sideband_up=state.sideband.up,
             pending_tasks=len(state.work.open_calls) + len(state.work.tasks),
             context_tokens=state.clock.context_tokens,
+            tools=len(self.allowed_tools),
             user_heard=state.clock.user_heard.timestamp() if state.clock.user_heard else 0.0,
         )
 

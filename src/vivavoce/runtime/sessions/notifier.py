@@ -1,17 +1,22 @@
 """Between live sessions and the work beyond them: news goes to the one session in which the user
-should hear it, and what the user says to it goes back."""
+should hear it, and what the user says to it goes back. That session may be at another server."""
 
 from __future__ import annotations
 
 import logging
 import re
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from typing import Any
 
 from vivavoce.errors import VivavoceError
 from vivavoce.logs import fields
 from vivavoce.runtime.calls.approvals import Approvals, Concern
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.people.reminders import Reminders
+from vivavoce.runtime.ports import Store
+from vivavoce.runtime.relay import Relay
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.registry import Registry
 from vivavoce.runtime.tasks.ports import Place
@@ -28,13 +33,32 @@ from vivavoce.session.events import (
     Update,
 )
 from vivavoce.session.state import Phase
-from vivavoce.wire.records.talk import ToolCall
+from vivavoce.wire.records.talk import Status, ToolCall, VoiceSession
 from vivavoce.wire.records.work import Role, at_least
+from vivavoce.wire.values import Record
 
 _NAME = re.compile(r"[\w.@+/-]{1,160}")
 _MOST_FILES = 10
 
+_ALOUD = {kind.__name__: kind for kind in (News, ApprovalAsked)}
+_QUIET = {kind.__name__: kind for kind in (ApprovalSettled, TaskFinished)}
+"""What the sessions of other servers hear of, too."""
+
 log = logging.getLogger(__name__)
+
+Json = dict[str, Any]
+
+
+Home = tuple[str, int]
+"""A server, and its epoch."""
+
+
+class About(Record):
+    """What news of another server is about."""
+
+    user_id: str
+    conversation_id: str | None
+    session_id: str | None
 
 
 class SessionNotifier:
@@ -44,10 +68,15 @@ class SessionNotifier:
     said nothing, the one it came from, else one of its conversation, else any. A session whose
     sideband is down for a moment keeps it until that is back. A fault here costs a message,
     never the session.
+
+    Where the user has sessions at other servers those are asked how near they are, and the
+    nearest of all tells it.
     """
 
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
+    def __init__(self, registry: Registry, store: Store, relay: Relay) -> None:
+        self._registry, self._store, self._relay = registry, store, relay
+        relay.serve("near", self._near_here)
+        relay.serve("news", self._told_here)
 
     def serve(
         self, tasks: Tasks, approvals: Approvals, questions: Questions, reminders: Reminders
@@ -58,10 +87,29 @@ class SessionNotifier:
 
     async def tell(self, event: SessionEvent, about: Concern, role: Role = "user") -> bool:
         """Was there anyone? What nobody hears waits in the store for the next call."""
+        kind = type(event).__name__
+        others = await self._others(about.user_id) if kind in (_ALOUD | _QUIET) else []
+        homes = list(dict.fromkeys(home for _, home in others))
+        nearest = None
+        if kind in _ALOUD and homes:
+            nearest = await self._nearest(homes, about, role)
+            if nearest is not None:
+                nearest = await self._pass_on(event, about, role, nearest)
+        heard = await self._tell_here(event, about, role, aloud=nearest is None)
+        quietly = _ended(event)
+        for home in homes:
+            if quietly is not None and home != nearest:
+                with suppress(VivavoceError):  # it waits a little longer for what is over
+                    given = _given(quietly, about, role)
+                    await self._relay.tell("news", home, about.user_id, given)
+        return heard or nearest is not None
 
+    async def _tell_here(
+        self, event: SessionEvent, about: Concern, role: Role, *, aloud: bool
+    ) -> bool:
+        """Not `aloud`, the sessions here only learn what is over."""
         mine = self._going_on(about.user_id)
-        able = [one for one in mine if at_least(_role(one), role)]
-        nearest = max(able, key=lambda live: _nearness(live, about), default=None)
+        nearest = self._nearest_here(about, role) if aloud else None
         quietly = _ended(event)
         for live in mine:
             if live is nearest:
@@ -70,14 +118,77 @@ class SessionNotifier:
                 await live.post(quietly)
         return nearest is not None
 
-    def where(self, about: Concern) -> Place | None:
-        """The session in which its user is now, where the one it came from is over: what happens
-        to their work is seen there."""
-        mine = self._going_on(about.user_id)
-        known = {one.records.session.id for one in mine}
-        if not mine or about.session_id is None or about.session_id in known:
+    def _nearest_here(self, about: Concern, role: Role) -> LiveSession | None:
+        able = [one for one in self._going_on(about.user_id) if at_least(_role(one), role)]
+        return max(able, key=lambda live: _nearness(live, about), default=None)
+
+    # --- At other servers ---------------------------------------------------------------
+
+    async def _others(self, user_id: str) -> list[tuple[VoiceSession, Home]]:
+        """The user's sessions at other servers that are there, the newest first."""
+        found: list[tuple[VoiceSession, Home]] = []
+        try:
+            for seen in await self._store.sessions(user_id=user_id, status=Status.ACTIVE):
+                owner, epoch = seen.session.owner, seen.session.epoch
+                here = self._registry.get(seen.session.id) is not None
+                if not here and owner and epoch and await self._relay.held(owner, epoch):
+                    found.append((seen.session, (owner, epoch)))
+        except VivavoceError:
+            log.exception("Where else the user is could not be read")
+        return found
+
+    async def _nearest(self, homes: Sequence[Home], about: Concern, role: Role) -> Home | None:
+        """Where another server's session is nearer than all here."""
+        mine = self._nearest_here(about, role)
+        best = None if mine is None else list(_nearness(mine, about))
+        found = None
+        for home in homes:
+            try:
+                given = _given(None, about, role)
+                told, _ = await self._relay.ask("near", home, about.user_id, given)
+            except VivavoceError:
+                continue  # it does not answer: somebody else is nearer
+            if told["near"] is not None and (best is None or told["near"] > best):
+                best, found = told["near"], home
+        return found
+
+    async def _pass_on(
+        self, event: SessionEvent, about: Concern, role: Role, home: Home
+    ) -> Home | None:
+        """None where they did not hear it there after all."""
+        try:
+            given = _given(event, about, role)
+            told, _ = await self._relay.ask("news", home, about.user_id, given)
+        except VivavoceError:
             return None
-        session = max(mine, key=lambda live: _nearness(live, about)).records.session
+        return home if told["heard"] else None
+
+    async def _near_here(self, user_id: str, given: Json, plain: str) -> tuple[Json, str]:
+        about = About(**given["about"])
+        live = self._nearest_here(about, given["role"])
+        return {"near": None if live is None else _nearness(live, about)}, ""
+
+    async def _told_here(self, user_id: str, given: Json, plain: str) -> tuple[Json, str]:
+        event = (_ALOUD | _QUIET)[given["kind"]](**given["event"])
+        about = About(**given["about"])
+        heard = await self._tell_here(event, about, given["role"], aloud=given["kind"] in _ALOUD)
+        return {"heard": heard}, ""
+
+    async def where(self, about: Concern) -> Place | None:
+        """The session in which its user is now, where that is not the one it came from: what
+        happens to their work is seen there."""
+        if about.session_id is None:
+            return None
+        mine = self._going_on(about.user_id)
+        if mine:
+            session = max(mine, key=lambda live: _nearness(live, about)).records.session
+        else:
+            others = [session for session, _ in await self._others(about.user_id)]
+            if not others or about.session_id in {one.id for one in others}:
+                return None
+            session = others[0]
+        if session.id == about.session_id:
+            return None
         return Place(session_id=session.id, conversation_id=session.conversation_id)
 
     async def changed(self, call: ToolCall, files: Sequence[str], role: Role) -> None:
@@ -146,8 +257,11 @@ class SessionNotifier:
             log.exception("What goes on for the user could not be read")
         for question in self._questions.waiting_for(user_id, _role(live)):
             await live.post(question)
-        for approval in self._approvals.pending(user_id, _role(live)):
-            await live.post(ApprovalAsked(approval.id, approval.question))
+        try:
+            for approval in await self._approvals.waiting(user_id, _role(live)):
+                await live.post(ApprovalAsked(approval.id, approval.question))
+        except VivavoceError:
+            log.exception("What waits for the user's yes could not be read")
 
     def there(self) -> Sequence[str]:
         """The users who have a session that can tell them something now."""
@@ -194,6 +308,16 @@ def _nearness(live: LiveSession, about: Concern) -> tuple[bool, float, bool, boo
     same = session.conversation_id == about.conversation_id
     up, heard = live.vitals.sideband_up, live.vitals.user_heard
     return up, heard, session.id == about.session_id, same
+
+
+def _given(event: SessionEvent | None, about: Concern, role: Role) -> Json:
+    whose = About(
+        user_id=about.user_id,
+        conversation_id=about.conversation_id,
+        session_id=about.session_id,
+    )
+    told = {} if event is None else {"kind": type(event).__name__, "event": asdict(event)}
+    return {"about": asdict(whose), "role": role, **told}
 
 
 def _role(live: LiveSession) -> Role:

@@ -21,6 +21,7 @@ from vivavoce.session.state import State
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.events import SessionEnded, announce
 from vivavoce.wire.records.talk import (
+    ESTIMATED,
     Change,
     Conversation,
     Entry,
@@ -155,7 +156,11 @@ class SessionRecords:
 
     def account(self, used: Sequence[fx.Account]) -> bool:
         """Adds up what was used. Is the user's budget spent with it?"""
-        for usage, of in ((effect.usage, effect.of) for effect in used):
+        for effect in used:
+            usage, of = effect.usage, effect.of
+            if effect.estimated and not self.session.metadata.get(ESTIMATED):
+                metadata = {**self.session.metadata, ESTIMATED: True}
+                self.session = replace(self.session, metadata=metadata)
             # Whoever gives the answers for nothing gives the transcripts with them.
             other = of and self._price is not FREE
             cost = cost_micros(usage, price_of(of) if other else self._price)

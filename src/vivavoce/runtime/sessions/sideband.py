@@ -63,7 +63,7 @@ class SidebandConnection:
             await self._post(_read(frame), call_id, frame)
         self._sideband = None
         await sideband.close()
-        await self._post(SidebandLost(frame.code, frame.hung_up), call_id)
+        await self._post(SidebandLost(frame.code, frame.hung_up, frame.expired), call_id)
 
     async def send(self, command: ClientEvent | ListItems) -> None:
         if self._sideband is None:

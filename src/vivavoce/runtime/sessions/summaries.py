@@ -47,7 +47,11 @@ _NOTE = Tool(
             **{
                 name: {"type": "array", "items": {"type": "string"}, "description": words}
                 for name, words in (
-                    ("decisions", "What was decided, one short sentence each"),
+                    (
+                        "decisions",
+                        "What was settled on, in whatever words it was said ('fine, the blue "
+                        "one'), and about what: one short sentence each",
+                    ),
                     ("open_work", "What is still to be done"),
                     ("preferences", "What the user likes or wants to be done in general"),
                 )

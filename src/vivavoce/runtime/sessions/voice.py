@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import asdict, field, replace
 from typing import Any
 
 from vivavoce.errors import Conflict, InvalidRequest, ProviderError, SessionNotFound, found
@@ -18,7 +18,7 @@ from vivavoce.runtime.provider.providers import at
 from vivavoce.runtime.sessions.admission import Admission
 from vivavoce.runtime.sessions.connecting import Connector, Waiting
 from vivavoce.runtime.sessions.elsewhere import Elsewhere, Recovery
-from vivavoce.runtime.sessions.live import LiveSession
+from vivavoce.runtime.sessions.live import LiveSession, Vitals
 from vivavoce.runtime.sessions.making import Maker
 from vivavoce.runtime.sessions.options import Options, check_steering, remember, remembered
 from vivavoce.runtime.sessions.parts import Parts
@@ -69,6 +69,8 @@ class Voice:
         self.texting = Texting(parts, self.maker, self.admission, self.connector)
         self.recovery = Recovery(parts, self.maker, self.admission)
         parts.relay.serve("configuration", self._reconfigured_here)
+        parts.relay.serve("provider", self._moved_here)
+        parts.relay.serve("vitals", self._vitals_here)
 
     # --- Opening ----------------------------------------------------------------------
 
@@ -272,20 +274,63 @@ class Voice:
 
     async def move(
         self, session_id: str, user_id: str, provider: str, role: Role = "operator"
-    ) -> LiveSession:
+    ) -> str:
         """Another provider is to speak: its client is asked for a call there, and the one that is
-        on goes on until it is ready. Raises `NotFound`, `Conflict`."""
-        self._parts.providers.named(provider)
+        on goes on until it is ready. Who speaks now. Raises `NotFound`, `Conflict`."""
         live = self.live(session_id, user_id)
         if live is None:
             await self._find(session_id, user_id)
-            raise Conflict("The session is over: there is nobody to hand over.")
+            if (owner := await self.owner(session_id, user_id)) is None:
+                self._parts.providers.named(provider)
+                raise Conflict("The session is over: there is nobody to hand over.")
+            given = {"session": session_id, "provider": provider, "role": role}
+            done, _ = await self._parts.relay.ask("provider", owner, user_id, given)
+            return str(done["speaks"])
+        self._parts.providers.named(provider)
         check_steering(live.records.session, role)
         if provider != live.provider.name:
             if not live.vitals.sideband_up:
                 raise Conflict("The session has no call just now. Try again once it is up.")
             await live.submit(MoveWanted(provider))
-        return live
+        return live.provider.name
+
+    async def _moved_here(
+        self, user_id: str, given: dict[str, Any], plain: str
+    ) -> tuple[dict[str, Any], str]:
+        if self.live(given["session"], user_id) is None:
+            raise Conflict(OVER)
+        speaks = await self.move(given["session"], user_id, given["provider"], given["role"])
+        return {"speaks": speaks}, ""
+
+    # --- At other servers -------------------------------------------------------------
+
+    async def owner(self, session_id: str, user_id: str) -> tuple[str, int] | None:
+        """The other server that runs it, if one does."""
+        if self.live(session_id, user_id) is not None:
+            return None
+        session = await self._store.session(session_id, user_id=user_id)
+        if session is None or session.status is not Status.ACTIVE:
+            return None
+        owner, epoch = session.owner, session.epoch
+        there = await self._parts.relay.held(owner, epoch)
+        return (owner, epoch) if there and owner and epoch else None
+
+    async def vitals(self, session: VoiceSession) -> Vitals:
+        """How it is, wherever it runs."""
+        live = self.live(session.id, session.user_id)
+        if live is not None:
+            return live.vitals
+        if (owner := await self.owner(session.id, session.user_id)) is None:
+            return Vitals()
+        given = {"session": session.id}
+        told, _ = await self._parts.relay.ask("vitals", owner, session.user_id, given)
+        return Vitals(**told)
+
+    async def _vitals_here(
+        self, user_id: str, given: dict[str, Any], plain: str
+    ) -> tuple[dict[str, Any], str]:
+        live = self.live(given["session"], user_id)
+        return asdict(Vitals() if live is None else live.vitals), ""
 
     async def inform(self, user_id: str) -> None:
         """The user's things were changed from elsewhere: who talks with them knows at once."""

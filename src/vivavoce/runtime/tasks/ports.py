@@ -219,6 +219,6 @@ class Place(Record):
 class Reaches(Notifier, Protocol):
     """Reaches the user, and knows where they are."""
 
-    def where(self, about: Concern) -> Place | None:
-        """The session in which its user is now, where the one it came from is over."""
+    async def where(self, about: Concern) -> Place | None:
+        """The session in which its user is now, where that is not the one it came from."""
         ...

@@ -87,6 +87,10 @@ class Delegating:
                 task_id or waiting[0], context.user_id, answer, role=context.role
             )
             return "Passed on. The work goes on."
+        there = self._questions.answer_elsewhere
+        stranger = task_id and await self._store.task(task_id, user_id=context.user_id) is None
+        if stranger and await there(task_id, context.user_id, answer, role=context.role):
+            return "Passed on. The work goes on."
         task = await self._asking(context.user_id, task_id)
         await self._tasks.answer(task.id, context.user_id, answer, role=context.role)
         return f'Passed on to "{task.title}". The work goes on.'
@@ -373,7 +377,7 @@ class Tasks:
     # --- Inside -------------------------------------------------------------------------
 
     async def _put(self, task: Task, event: VoiceEvent) -> Task:
-        place = self._notifier.where(task)
+        place = await self._notifier.where(task)
         if place is None:
             told = announce(event, task)
         else:

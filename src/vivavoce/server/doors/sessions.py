@@ -15,9 +15,14 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 from starlette.requests import ClientDisconnect
 
-from vivavoce.errors import Forbidden, InvalidSdp, Unauthorized, UnsupportedMedia
+from vivavoce.errors import (
+    Forbidden,
+    InvalidSdp,
+    OwnedElsewhere,
+    Unauthorized,
+    UnsupportedMedia,
+)
 from vivavoce.runtime.sessions.library import Copy
-from vivavoce.runtime.sessions.live import Vitals
 from vivavoce.runtime.sessions.options import Options, check_steering
 from vivavoce.runtime.sessions.voice import Opened
 from vivavoce.server.gate.auth import bearer, current_user
@@ -25,6 +30,7 @@ from vivavoce.server.problems import errors
 from vivavoce.server.schemas import sessions as s
 from vivavoce.server.schemas.fields import SessionStatus
 from vivavoce.server.services import (
+    CONNECTING_SECONDS,
     AsRole,
     Here,
     Rank,
@@ -190,21 +196,18 @@ async def change_provider(
     `call.wanted` asks the client for a call there, beside the one that is on; `provider.changed`
     says that it speaks. It stays with the one it has where the other does not take it.
     """
-    live = await here.voice.move(session_id, user, body.provider, rank)
-    return s.ChangeProviderResponse(
-        session_id=session_id, provider=live.provider.name, wanted=body.provider
-    )
+    speaks = await here.voice.move(session_id, user, body.provider, rank)
+    return s.ChangeProviderResponse(session_id=session_id, provider=speaks, wanted=body.provider)
 
 
 # --- Going on
 
 
-@router.get("/session", operation_id="getSessionState", responses=errors(404))
+@router.get("/session", operation_id="getSessionState", responses=errors(404, 409))
 async def session_state(here: Here, user: User, session_id: TheSession) -> s.SessionStateResponse:
     """Where a session stands, for clients that poll every 5 to 30 seconds."""
     session = (await here.library.summary(session_id, user)).session
-    live = here.voice.live(session_id, user)
-    vitals = live.vitals if live else Vitals()
+    vitals = await here.voice.vitals(session)
     return s.SessionStateResponse(
         session_id=session.id,
         conversation_id=session.conversation_id,
@@ -213,7 +216,7 @@ async def session_state(here: Here, user: User, session_id: TheSession) -> s.Ses
         model=session.model,
         state=vitals.state,
         voice_session_active=vitals.sideband_up,
-        amplifier_connected=bool(live and live.allowed_tools),
+        amplifier_connected=vitals.tools > 0,
         pending_tasks=vitals.pending_tasks,
         session_age_ms=session.duration_ms(here.clock.now()),
         estimated_tokens=vitals.context_tokens,
@@ -233,9 +236,29 @@ async def reconnect(
     """After a lost call: a new key for the same session while it lives, and for a new
     session of its conversation afterwards."""
     await _check_resume(here, user, rank, session_id)
+    if (owner := await here.voice.owner(session_id, user)) is not None:
+        with suppress(OwnedElsewhere):  # it does not answer: the session is taken over
+            given = {"session": session_id, "role": role}
+            wait = CONNECTING_SECONDS
+            _, there = await here.relay.ask("reconnect", owner, user, given, wait=wait)
+            return s.ReconnectResponse.model_validate_json(there)
+    return await _reconnected(here, user, role, session_id)
+
+
+async def _reconnected(
+    here: Services, user: str, role: Role, session_id: str
+) -> s.ReconnectResponse:
     opened = _opened(here, await here.voice.reconnect(session_id, user, role))
     key = opened.client_secret
     return s.ReconnectResponse.of(opened, ephemeral_key=key.value, expires_at=key.expires_at)
+
+
+async def reconnected_there(
+    here: Services, user_id: str, given: dict[str, Any], plain: str
+) -> tuple[dict[str, Any], str]:
+    """The same, where it was asked of another server; the key is ours."""
+    answer = await _reconnected(here, user_id, given["role"], given["session"])
+    return {}, answer.model_dump_json(by_alias=True)
 
 
 @router.post(

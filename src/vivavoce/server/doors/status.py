@@ -14,6 +14,7 @@ from pydantic import Discriminator, Field, Tag
 
 from vivavoce import __version__
 from vivavoce.errors import VivavoceError, found
+from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas.fields import NUMBER, Name, Request, Timestamp, View, data_file
 from vivavoce.server.services import AsRole, Here, Services, SessionPath, Sparse, User, json_only
@@ -375,7 +376,7 @@ async def status(here: Here, user: User) -> StatusResponse:
                 sessions=here.registry.at(one.name),
                 last_error=one.last_error,
             )
-            for one in here.providers.every[1:]
+            for one in here.providers.fallbacks
         ],
         resources=ResourceStatus(
             memory_mb=round(_process().memory_info().rss / 2**20, 1),
@@ -391,18 +392,27 @@ async def _health(here: Services) -> Health:
     if here.engine is not None and here.engine.failed:
         return "unhealthy"
     database, provider = await asyncio.gather(_database(here), _reachable(here))
-    if not database or not provider:
+    if not database or not (provider or await _others(here)):
         return "unhealthy"
-    return "degraded" if here.provider.last_error else "healthy"
+    return "healthy" if provider and not here.provider.last_error else "degraded"
+
+
+async def _others(here: Services) -> bool:
+    """Would somebody else take a session? The engine that stands by is woken for it."""
+    if here.standby is not None and not here.standby.failed:
+        return True
+    return any([await _answers(one) for one in here.providers.fallbacks])
 
 
 async def _reachable(here: Services) -> bool:
     """Of a provider elsewhere, as far as it is known at once; it is asked once in a while."""
-    if here.engine is not None:
-        return True  # loading, or ready
+    return here.engine is not None or await _answers(here.provider)  # loading, or ready
+
+
+async def _answers(provider: OpenAIProvider) -> bool:
     try:
         async with asyncio.timeout(_PROBE_SECONDS):
-            return await here.provider.check()
+            return await provider.check()
     except TimeoutError:
         return True  # nobody knows yet
 
@@ -426,7 +436,7 @@ async def ready(here: Here) -> Response:
     ways = [openai]
     if not openai and here.standby is None:
         # Somebody else would take the session. One that stands by is found out by asking it.
-        ways += [await one.check() for one in here.providers.every[1:]]
+        ways += [await one.check() for one in here.providers.fallbacks]
     can_start = any(ways) or here.standby is not None
     checks = ReadyChecks(
         amplifier=_tools_count(here) > 0,

@@ -24,6 +24,7 @@ from vivavoce.errors import (
 )
 from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest
 from vivavoce.runtime.ids import new_call_id
+from vivavoce.runtime.sessions.options import remembered
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import tools as s
 from vivavoce.server.services import (
@@ -184,6 +185,9 @@ async def _asked_by(
         told["conversation_id"] = session.conversation_id
         if (live := here.voice.live(session_id, user)) is not None:
             told["allowed"] = live.allowed_tools
+        elif (chosen := remembered(session).tools_filter) is not None:  # it is at another server
+            has = told["allowed"]
+            told["allowed"] = [name for name in chosen if has is None or name in has]
     here.profile.check_tool(tool, role)  # after: a session of somebody else's is not there
     return told
 
@@ -227,8 +231,13 @@ async def answer_task(
     asked, words = body.question_id, body.answer
     if task_id in here.questions.open_for(user):
         here.questions.answer(task_id, user, words, question_id=asked, role=role)
-    else:
+        return s.AnswerResponse()
+    try:
         await here.work.answer(task_id, user, words, question_id=asked, role=role)
+    except NotFound:
+        there = here.questions.answer_elsewhere
+        if not await there(task_id, user, words, question_id=asked, role=role):
+            raise
     return s.AnswerResponse()
 
 

@@ -416,6 +416,10 @@ class SessionUsage(Consumption):
     model: str
     created_at: Timestamp
     ended_at: Timestamp | None
+    estimated: bool = Field(
+        default=False,
+        description="Some of it is reckoned: a provider's answer ended while the server was away",
+    )
 
 
 class Budget(View):

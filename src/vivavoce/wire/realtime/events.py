@@ -163,7 +163,10 @@ OWN_FIELDS: dict[OwnEventType, Fields] = {
         "data_channel": Literal["connecting", "open", "closed"],
         "reason": str | None,
     },
-    "vivavoce.items": {"items": _list(_Listed)},
+    "vivavoce.items": {
+        "items": _list(_Listed),
+        "spent": _list(_object({"response_id": str, "usage": _Usage})),
+    },
 }
 
 

@@ -273,10 +273,18 @@ class ListedItem(Value):
     heard: Heard | None = None
 
 
+class Spent(Value):
+    """What an answer took that is over."""
+
+    response_id: Words = ""
+    usage: _Usage = Usage()
+
+
 class Listed(Value):
-    """Our own engine only: the items of the call, in order."""
+    """Our own engine only: the items of the call, in order, and what its last answers took."""
 
     items: tuple[ListedItem, ...] = ()
+    spent: tuple[Spent, ...] = ()
 
 
 class RateLimit(Value):

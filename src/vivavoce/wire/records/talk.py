@@ -73,6 +73,10 @@ class Conversation(Record):
     linked_task_id: str | None = None
 
 
+ESTIMATED = "usage_estimated"
+"""In a session's metadata: not all of its tokens were told."""
+
+
 class VoiceSession(Record):
     """One live connection of a conversation to a provider (or a tracked one without)."""
 
@@ -101,6 +105,11 @@ class VoiceSession(Record):
     owner: str | None = None
     """The instance that runs it. This and its epoch are the store's to say: it stamps new rows."""
     epoch: int | None = None
+
+    @property
+    def estimated(self) -> bool:
+        """Is some of what it took reckoned?"""
+        return bool(self.metadata.get(ESTIMATED))
 
     def duration_ms(self, now: datetime) -> int:
         return max(0, round(((self.ended_at or now) - self.created_at).total_seconds() * 1000))
