@@ -36,6 +36,8 @@ from vivavoce.server.services import (
     exchanged,
     handed_out_here,
     json_only,
+    paced,
+    told,
 )
 from vivavoce.session.context import History
 from vivavoce.session.events import End
@@ -94,17 +96,27 @@ async def track_session(
     return s.CreateTrackedSessionResponse(session_id=info.id, session=info)
 
 
-@router.get("/sessions/{session_id}", operation_id="getSession", responses=errors(404))
-async def session_details(
-    here: Here, user: User, session_id: SessionPath
-) -> s.SessionDetailResponse:
+@router.get(
+    "/sessions/{session_id}",
+    operation_id="getSession",
+    response_model=s.SessionDetailResponse,
+    responses=errors(404, 429),
+)
+async def session_details(here: Here, user: User, session_id: SessionPath) -> Response:
     """A session, the whole transcript of its conversation, and how its last turns went."""
-    summary = await here.library.summary(session_id, user)
-    return s.SessionDetailResponse(
-        session=_details(summary, here.clock.now()),
-        transcript=await _transcript(here, summary),
-        turns=[s.TurnTrace.of(orjson.loads(e.data)) for e in await here.library.turns(summary)],
-    )
+    with here.reads.held(user):
+        summary = await here.library.summary(session_id, user)
+        entries = await here.library.transcript(summary)
+        turns = await here.library.turns(summary)
+        session = _details(summary, here.clock.now())
+        return await told(
+            lambda: s.SessionDetailResponse(
+                session=session,
+                transcript=[s.TranscriptEntry.of(entry) for entry in entries],
+                turns=[s.TurnTrace.of(orjson.loads(e.data)) for e in turns],
+            ),
+            sparse=True,
+        )
 
 
 class _Metered(Sparse):
@@ -180,7 +192,8 @@ async def end_session(
 @router.post(
     "/sessions/{session_id}/provider",
     operation_id="changeProvider",
-    responses=errors(404, 409, 415),
+    responses=errors(404, 409, 415, 429),
+    dependencies=[Depends(paced)],
 )
 async def change_provider(
     here: Here, user: User, rank: Rank, session_id: SessionPath, body: s.ChangeProviderRequest
@@ -191,6 +204,7 @@ async def change_provider(
     says that it speaks. It stays with the one it has where the other does not take it.
     """
     live = await here.voice.move(session_id, user, body.provider, rank)
+    await here.journal.audit("configuration", session_id, f"wants {body.provider}", user)
     return s.ChangeProviderResponse(
         session_id=session_id, provider=live.provider.name, wanted=body.provider
     )
