@@ -303,6 +303,7 @@ async def pending_updates(
 @router.post(
     "/sessions/{session_id}/resume",
     operation_id="resumeSession",
+    response_model=s.ResumeSessionResponse,
     responses=errors(404, 415, 429, 502, 503),
 )
 async def resume_session(
@@ -312,20 +313,27 @@ async def resume_session(
     rank: Rank,
     session_id: SessionPath,
     body: s.ResumeSessionRequest | None = None,
-) -> s.ResumeSessionResponse:
+) -> Response:
     """Go on with a conversation in a new voice session; the server tells the model the past."""
     await _check_resume(here, user, rank, session_id)
     voice = body.voice if body else None
-    resumed = await here.voice.resume(session_id, user, voice=voice, role=role)
-    summary = await here.library.summary(session_id, user)
-    return s.ResumeSessionResponse(
-        session_id=session_id,
-        session=_info(summary, here.clock.now()),
-        context_to_inject=[s.ConversationItem.model_validate(one) for one in resumed.history.items],
-        seeded=True,
-        transcript=await _transcript(here, summary),
-        realtime=_opened(here, resumed),
-    )
+    with here.reads.held(user):
+        resumed = await here.voice.resume(session_id, user, voice=voice, role=role)
+        summary = await here.library.summary(session_id, user)
+        entries = await here.library.transcript(summary)
+        session, opened = _info(summary, here.clock.now()), _opened(here, resumed)
+        items = resumed.history.items
+        return await told(
+            lambda: s.ResumeSessionResponse(
+                session_id=session_id,
+                session=session,
+                context_to_inject=[s.ConversationItem.model_validate(one) for one in items],
+                seeded=True,
+                transcript=[s.TranscriptEntry.of(entry) for entry in entries],
+                realtime=opened,
+            ),
+            sparse=True,
+        )
 
 
 # --- What several answers are made of
@@ -341,10 +349,6 @@ def _info(summary: SessionSummary, now: datetime) -> s.SessionInfo:
 def _details(summary: SessionSummary, now: datetime) -> s.SessionDetails:
     given = summary.session.metadata.get("custom")
     return s.SessionDetails.of(_info(summary, now), metadata=given)
-
-
-async def _transcript(here: Services, summary: SessionSummary) -> list[s.TranscriptEntry]:
-    return [s.TranscriptEntry.of(entry) for entry in await here.library.transcript(summary)]
 
 
 def stream_token(here: Services, session: VoiceSession) -> s.ClientSecret:
