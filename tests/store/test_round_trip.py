@@ -106,7 +106,6 @@ def test_tasks_come_back(url: str, said: str, lists: tuple[str, ...]) -> None:
         tried=lists,
         suggestions=lists,
         question=question(text=said, choices=lists),
-        asked_at=question().asked_at,
     )
 
     async def there_and_back() -> Task | None:
