@@ -126,6 +126,8 @@ def task(name: str = "t", **changed: Any) -> Task:
         "created_at": START,
         "updated_at": START,
     }
+    if (asks := changed.get("question")) is not None:
+        given["asked_at"] = asks.asked_at
     return Task(**given | changed)
 
 

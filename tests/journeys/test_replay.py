@@ -49,6 +49,7 @@ async def test_a_session_is_played_again_saved_and_its_first_difference_told(
     assert "steps, all the same" in told
     assert int(told.split(" ", 1)[0]) > 25
     kept = file.read_text()
+    assert file.stat().st_mode & 0o077 == 0, "for its owner's eyes only"
     assert "six times seven" in kept
     assert "[redacted: card number]" in kept
     assert "1111" not in kept

@@ -193,6 +193,23 @@ def test_what_another_version_made_is_told_as_such() -> None:
         first_difference(began, steps)
 
 
+@pytest.mark.parametrize("name", ["Field", "astuple", "__builtins__", "Annotated"])
+def test_a_file_names_facts_and_nothing_else_that_could_be_called(name: str) -> None:
+    began, steps = _talk().stored()
+    event = {"is": "UserTranscript", ".item_id": {"is": name}, ".text": ""}
+    steps[3] = {"at": steps[3]["at"], "event": event, "effects": []}
+    with pytest.raises(Unplayable, match="another version"):
+        first_difference(began, steps)
+
+
+def test_what_is_shown_of_a_difference_has_nothing_in_it_that_a_terminal_obeys() -> None:
+    shown = Difference(
+        step=1, at="now", event={"x": "\x9b2J\u202e"}, effect=1, then={"is": "A"}, now=None
+    ).told()
+    assert "\x9b" not in "".join(shown)
+    assert "\u202e" not in "".join(shown)
+
+
 def test_there_is_a_case() -> None:
     assert CASES, "`vivavoce replay SESSION --save FILE` makes one"
 

@@ -34,6 +34,7 @@ from tests.store.stores import opened
 from vivavoce.errors import Unavailable
 from vivavoce.store import migrate
 from vivavoce.store.database import parse
+from vivavoce.store.limits import _COUNTED
 from vivavoce.store.schema import events, log_head, metadata, versions
 from vivavoce.wire.records.talk import (
     Announce,
@@ -115,21 +116,23 @@ async def test_what_the_first_release_stored_is_kept_and_counted(url: str) -> No
         await store.commit([Put(approval("a")), Put(delivery()), Put(todo(scheduled_at=at(60)))])
     with connected(url) as connection:
         before = connection.execute(text("SELECT user_id, bytes FROM stored")).all()
-        for table in ("messages", "tool_calls", "conversations", "goals", "milestones", "tasks"):
-            _drop_counting(connection, table)
+        for counted in _COUNTED:
+            _drop_counting(connection, counted.name)
+        for written in ("users", "goals", "tasks"):
+            connection.execute(text(f"ALTER TABLE {written} DROP COLUMN role"))
         _drop_what_is_due(connection)
         connection.execute(text("DROP INDEX idx_approvals_reach"))
         for name in ("asked_by", "because", "reach", "revoked_at", "role"):
             connection.execute(text(f"ALTER TABLE approvals DROP COLUMN {name}"))
         for table in ("delegated_tasks", "voice_sessions"):
             connection.execute(text(f"ALTER TABLE {table} DROP COLUMN role"))
-        for table in ("voice_sessions", "delegated_tasks", "approvals"):
+        for held in ("voice_sessions", "delegated_tasks", "approvals"):
             for name in ("owner", "epoch"):
-                connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {name}"))
+                connection.execute(text(f"ALTER TABLE {held} DROP COLUMN {name}"))
         connection.execute(text("ALTER TABLE conversations DROP COLUMN gist"))
         added = ("audit", "audit_head", "access_tokens", "stored", "instances", "asks")
-        for table in (*added, "recordings"):
-            connection.execute(text(f"DROP TABLE {table}"))
+        for gone in (*added, "recordings"):
+            connection.execute(text(f"DROP TABLE {gone}"))
         connection.execute(update(versions).values(version_num="0005"))
     async with opened(url) as store:
         assert await store.approval("a", user_id="ann") == approval("a", role="user")
@@ -164,7 +167,8 @@ async def test_a_session_of_before_keeps_the_role_that_its_metadata_had(url: str
         old = [session(name, metadata=told) for name, (told, _) in before.items()]
         await store.commit([PutSession(one, new=True) for one in old])
     with connected(url) as connection:
-        connection.execute(text("ALTER TABLE voice_sessions DROP COLUMN role"))
+        for table in ("voice_sessions", "users", "goals", "tasks"):
+            connection.execute(text(f"ALTER TABLE {table} DROP COLUMN role"))
         for table in ("goals", "milestones", "tasks"):
             _drop_counting(connection, table)
         connection.execute(update(versions).values(version_num="0013"))

@@ -35,7 +35,7 @@ from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.clock import SystemClock
 from vivavoce.runtime.instances import Instance
 from vivavoce.runtime.journal.log import Journal
-from vivavoce.runtime.limits import Shares, Window
+from vivavoce.runtime.limits import AtOnce, Shares, Window
 from vivavoce.runtime.people.data import UserData, nothing
 from vivavoce.runtime.people.memory import WorkspaceMemory
 from vivavoce.runtime.people.plans import Agenda
@@ -61,7 +61,7 @@ from vivavoce.server.gate.jwt import Jwks, JwtRules, JwtVerifier
 from vivavoce.server.gate.tickets import StreamTokens, Tickets
 from vivavoce.server.gate.tokens import AccessTokens, Logins
 from vivavoce.server.metrics import Metrics
-from vivavoce.server.services import Options, exchanged_there
+from vivavoce.server.services import Background, Options, exchanged_there
 from vivavoce.store import open_store
 from vivavoce.wire.brain import Brain, Budget
 from vivavoce.wire.events import TurnTraced
@@ -280,6 +280,9 @@ def assemble(
         tokens=tokens,
         clock=clock,
         metrics=metrics,
+        changes=Window(shares.changes_per_minute, 60, clock=clock, what="changes"),
+        reads=AtOnce(shares.reads, what="large answers"),
+        background=Background(AtOnce(shares.calls, what="tool calls")),
         new_sessions=Window(limits.sessions_per_10_minutes, 600, clock=clock, what="new sessions"),
         started_at=clock.now(),
         work=work,
@@ -317,6 +320,9 @@ def shares_of(settings: Settings) -> Shares:
         megabytes=settings.user_megabytes,
         syncs_per_minute=settings.user_syncs_per_minute,
         messages_per_minute=settings.user_messages_per_minute,
+        changes_per_minute=settings.user_changes_per_minute,
+        calls=settings.user_calls,
+        reads=settings.user_reads,
         approvals=settings.user_approvals,
     )
 
@@ -482,10 +488,10 @@ def _noting_refusals(here: Server) -> Refused:
     """Some of an address in a minute: whoever knocks all day must not fill the disk."""
     often = Window(10, 60, clock=here.clock, what="refusals")
 
-    async def refused(address: str, wanted: str) -> None:
+    async def refused(address: str, wanted: str, user_id: str) -> None:
         try:
             often.check(address)
-            await here.journal.audit("refusal", wanted, "refused")
+            await here.journal.audit("refusal", wanted, "refused", user_id)
         except RateLimited:
             pass
         except VivavoceError:

@@ -684,7 +684,9 @@ def _replay(args: argparse.Namespace) -> int:
     kept = _saved(file) if file.is_file() else _recorded(args)
     try:
         if args.save:
-            with Path(args.save).open("x", encoding="utf-8") as out:
+            # What was said is for its owner's eyes only.
+            made = os.open(args.save, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(made, "w", encoding="utf-8") as out:
                 json.dump(kept, out, ensure_ascii=False, indent=1)
                 out.write("\n")
             print(f"saved {args.save}", file=sys.stderr)

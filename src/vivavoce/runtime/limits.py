@@ -8,7 +8,9 @@ is the caller's business. What has to hold at several servers is counted by the 
 from __future__ import annotations
 
 import math
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from vivavoce.errors import RateLimited
@@ -28,6 +30,9 @@ class Shares(Value):
     megabytes: int = 0
     syncs_per_minute: int = 0
     messages_per_minute: int = 30
+    changes_per_minute: int = 0
+    calls: int = 0
+    reads: int = 0
     approvals: int = 20
 
     def of_sessions(self, limits: SessionLimits) -> SessionLimits:
@@ -41,6 +46,38 @@ class Shares(Value):
         if not conversations and not self.megabytes:
             return []
         return [Within(user_id, conversations=conversations, megabytes=self.megabytes)]
+
+
+class AtOnce:
+    """At most `limit` of one key at a time; a limit of 0 allows everything."""
+
+    def __init__(self, limit: int, *, what: str) -> None:
+        self.limit, self._what = limit, what
+        self._held = Counter[str]()
+
+    def take(self, key: str) -> None:
+        """Until `give`. Raises `RateLimited`."""
+        if 0 < self.limit <= self._held[key]:
+            raise RateLimited(
+                f"{self.limit} {self._what} of yours are under way, as many as one user may have.",
+                what=self._what,
+                limit=self.limit,
+                retry_after_ms=1000,
+            )
+        self._held[key] += 1
+
+    def give(self, key: str) -> None:
+        self._held[key] -= 1
+        if self._held[key] <= 0:
+            del self._held[key]
+
+    @contextmanager
+    def held(self, key: str) -> Iterator[None]:
+        self.take(key)
+        try:
+            yield
+        finally:
+            self.give(key)
 
 
 class Window:

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, Literal, Protocol, TypeVar, cast
 
 from fastapi import Depends, Header, Path, Query, Request
+from fastapi.responses import Response
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp
 
-from vivavoce.errors import InvalidRequest, OwnedElsewhere, Unavailable, UnsupportedMedia
+from vivavoce.errors import (
+    InvalidRequest,
+    OwnedElsewhere,
+    Unavailable,
+    UnsupportedMedia,
+    VivavoceError,
+)
 from vivavoce.runtime.calls.approvals import Approvals
 from vivavoce.runtime.calls.executor import ToolExecutor
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.instances import Instance
 from vivavoce.runtime.journal.log import Journal
-from vivavoce.runtime.limits import Window
+from vivavoce.runtime.limits import AtOnce, Window
 from vivavoce.runtime.people.data import UserData
 from vivavoce.runtime.people.plans import Agenda
 from vivavoce.runtime.people.reminders import Reminders
@@ -48,20 +56,27 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Background:
-    """Work that outlives its request, under one parent, bounded in number and in time."""
+    """Work that outlives its request, under one parent, bounded in number and in time, and in what
+    one user may have of it."""
 
+    own: AtOnce = field(default_factory=lambda: AtOnce(0, what="tool calls"))
     group: asyncio.TaskGroup | None = None
     tasks: set[asyncio.Task[Any]] = field(default_factory=set)
 
-    def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Future[T]:
-        """What comes of it, for who waits; nobody has to."""
-        if self.group is None or len(self.tasks) >= MAX_BACKGROUND:
+    def start(self, work: Coroutine[Any, Any, T], user_id: str) -> asyncio.Future[T]:
+        """What comes of it, for who waits; nobody has to. Raises `RateLimited`, `Unavailable`."""
+        try:
+            if self.group is None or len(self.tasks) >= MAX_BACKGROUND:
+                raise Unavailable("Too much is under way. Please try again in a moment.")
+            self.own.take(user_id)
+        except VivavoceError:
             work.close()
-            raise Unavailable("Too much is under way. Please try again in a moment.")
+            raise
         told: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         task = self.group.create_task(_guarded(work, told))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
+        task.add_done_callback(lambda _: self.own.give(user_id))
         return told
 
     async def stop(self, patience: float) -> None:
@@ -176,6 +191,10 @@ class Services:
     clock: Clock
     metrics: Metrics
     new_sessions: Window
+    changes: Window
+    """What a user may change in a minute."""
+    reads: AtOnce
+    """Large answers that a user is given."""
     started_at: datetime
     work: Tasks
     reminders: Reminders
@@ -277,6 +296,21 @@ async def _session_needed(session: Annotated[str | None, Depends(_session_ref)])
 SessionPath = Annotated[str, Path(max_length=64, description="Voice session ID")]
 MaybeSession = Annotated[str | None, Depends(_session_ref)]
 TheSession = Annotated[str, Depends(_session_needed)]
+
+
+async def told(view: Callable[[], BaseModel], *, sparse: bool = False) -> Response:
+    """A large answer, made beside the event loop: whoever talks meanwhile must not wait for it."""
+    body = await asyncio.to_thread(
+        lambda: view().model_dump_json(by_alias=True, exclude_none=sparse)
+    )
+    return Response(body, media_type="application/json")
+
+
+def paced(request: Request) -> None:
+    """For routers and routes by which a user changes what is kept: so many in a minute, or they
+    would fill the disk, with what they write and with what is noted of it."""
+    if request.method not in ("GET", "HEAD"):
+        request.app.state.services.changes.check(current_user(request))
 
 
 class Sparse(APIRoute):

@@ -30,8 +30,7 @@ HISTORY_SHARE = 0.5  # of what instructions and tools leave: the rest is for the
 RESULT_CHARS = (4_000, 1_600, 600, 200)
 """Of one tool's result: as much as fits of these."""
 RESULT_TURNS = 100
-"""What tools returned longer ago is not told any more: so long is it known whose words those
-were (`runtime.calls.outside`)."""
+"""What tools returned longer ago is not told any more."""
 SUMMARY = "vvs_"
 """How the item of a summary begins: another takes its place."""
 _SUMMARY_SHARE = 0.25  # of the budget, where it is needed

@@ -30,6 +30,7 @@ from vivavoce.session import events as own
 from vivavoce.session.effects import Effect, Tell
 from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Identity, Policy, Setup
+from vivavoce.wire.clean import clean_line
 from vivavoce.wire.events import TranscriptionDelta
 from vivavoce.wire.realtime import facts as rt
 from vivavoce.wire.realtime.server import Malformed, decode
@@ -80,7 +81,7 @@ def _shown(value: Any) -> str:
     if value is None:
         return "nothing"
     text = orjson.dumps(_undotted(value)).decode()
-    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"
+    return clean_line(text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…")
 
 
 def _undotted(value: Any) -> Any:
@@ -508,7 +509,10 @@ def _fact(value: Any) -> Any:
     match value:
         case {"is": str(name), **given}:
             told = {str(key).removeprefix("."): _fact(one) for key, one in given.items()}
-            return vars(rt)[name](**told)
+            kind = vars(rt)[name]
+            if not (isinstance(kind, type) and is_dataclass(kind)):  # whoever made the file
+                raise ValueError(f"{name} is no fact")
+            return kind(**told)
         case list():
             return tuple(map(_fact, value))
         case _:

@@ -315,6 +315,8 @@ def _value(table: sa.Table, new: Any, name: str) -> Any:
         # At the same times as before, nothing is due anew.
         same = (table.c[time].is_not_distinct_from(new[time]) for time in TIMES)
         return sa.case((sa.and_(*same), table.c[name]), else_=new[name])
+    if table is db.delegated_tasks and name == "asked_at":  # its words are known since
+        return sa.func.coalesce(new[name], table.c[name])
     if name == "told_at":  # once, and by the first who did
         return sa.func.coalesce(table.c[name], new[name])
     return new[name]

@@ -21,9 +21,12 @@ from vivavoce.store.rows import Fields
 from vivavoce.store.schema import (
     approvals,
     conversations,
+    delegated_tasks,
     goals,
+    intents,
     messages,
     milestones,
+    reminders,
     spent_sessions,
     stored,
     tasks,
@@ -242,6 +245,9 @@ _COUNTED: dict[Table, tuple[str, ...]] = {
     goals: ("statement", "timeline", "context_notes"),
     milestones: ("title",),
     tasks: ("title", "scheduled_words", "recurrence_words", "location_trigger", "reason"),
+    reminders: ("title",),
+    intents: ("payload", "evidence", "error", "previous"),
+    delegated_tasks: ("title", "description", "result", "error", "tried", "suggestions"),
 }
 
 

@@ -166,6 +166,22 @@ DUE_BEFORE = select(reminders).where(
 )
 
 
+_roles: Any = bindparam("roles", expanding=True)
+_whose: Any = bindparam("user_id")
+_there: Any = literal_column("1").label("there")
+_written = union_all(
+    *(
+        select(_there).where(table.c.user_id == _whose, table.c.role.in_(_roles), open_)
+        for table, open_ in (
+            (goals, goals.c.status != "retracted"),
+            (tasks, tasks.c.status != "retracted"),
+        )
+    ),
+    select(_there).where(users.c.id == _whose, users.c.role.in_(_roles)),
+).subquery()
+WRITTEN_WITH = select(_written.c.there).limit(1)
+
+
 class PlanReads(Reads):
     async def to_look_at(self, *, before: datetime, limit: int) -> list[Watch]:
         return await self._read.all(_to_watch, LOOK_AT, before=before, limit=within(limit))
@@ -183,6 +199,10 @@ class PlanReads(Reads):
 
     async def reminders_named(self, ids: Sequence[str]) -> list[Reminder]:
         return await self._read.all(rows.REMINDERS.record, DUE_BEFORE, ids=_uuids(ids))
+
+    async def written_with(self, roles: Sequence[str], *, user_id: str) -> bool:
+        given = {"roles": list(roles), "user_id": user_id}
+        return bool(await self._read.all(_to_fields, WRITTEN_WITH, **given))
 
     async def person(self, user_id: str) -> Person | None:
         return await self._read.one(rows.PEOPLE.record, PERSON, id=user_id)

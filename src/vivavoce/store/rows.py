@@ -170,12 +170,13 @@ def _said(row: Row[Any]) -> Fields:
 
 
 def _asking(record: Task, row: Fields) -> None:
-    """The question it waits for is in four columns, all NULL where there is none."""
+    """The question it waits for is in three columns, all NULL where there is none; when it asked
+    stays."""
     asked = record.question
     row["question_id"] = asked and asked.id
     row["question"] = asked and asked.text
     row["choices"] = asked and asked.choices
-    row["asked_at"] = asked and asked.asked_at
+    row["asked_at"] = asked.asked_at if asked else record.asked_at
 
 
 def _asked(row: Row[Any]) -> Fields:

@@ -43,6 +43,11 @@ def _held() -> list[sa.Column[Any]]:
     return [sa.Column("owner", Words), sa.Column("epoch", Position)]
 
 
+def _written_by() -> sa.Column[Any]:
+    """The least role of those who wrote the row: several tokens may be one user."""
+    return sa.Column("role", Words, nullable=False, server_default=sa.text("'operator'"))
+
+
 def _one_of(table: str, column: str, *values: str) -> sa.CheckConstraint:
     named = ", ".join(f"'{value}'" for value in values)
     return sa.CheckConstraint(f"{column} IN ({named})", name=f"{table}_{column}_check")
@@ -315,6 +320,7 @@ users = _table(
     sa.Column("verbosity", Words, nullable=False, server_default=sa.text("'normal'")),
     sa.Column("auto_approve", sa.Boolean, nullable=False, server_default=sa.false()),
     *_some(Utc, "created_at", "updated_at"),
+    _written_by(),
     _one_of("users", "verbosity", "brief", "normal", "detailed"),
 )
 
@@ -330,6 +336,7 @@ goals = _table(
     sa.Column("conversation_id", Id),
     sa.Column("intent_id", Words),
     *_some(Utc, "created_at", "updated_at"),
+    _written_by(),
     _one_of("goals", "status", "active", "completed", "retracted"),
     sa.UniqueConstraint("id", "user_id", name="goals_owner_key"),
     *_linked("goals"),
@@ -371,6 +378,7 @@ tasks = _table(
     *_maybe(Id, "goal_id", "conversation_id"),
     sa.Column("intent_id", Words),
     *_some(Utc, "created_at", "updated_at"),
+    _written_by(),
     _one_of("tasks", "trigger_type", "time", "location"),
     _one_of("tasks", "status", "active", "rescheduled", "completed", "retracted"),
     sa.UniqueConstraint("id", "user_id", name="tasks_owner_key"),
@@ -452,7 +460,7 @@ spent_sessions = _table(
     sa.Index("idx_spent_sessions_user", "user_id", "created_at"),
 )
 
-# What each user has in `messages`, `tool_calls` and `conversations`: kept by triggers (`limits`).
+# What each user has in the tables that hold words of theirs: kept by triggers (`limits`).
 stored = _table(
     "stored",
     sa.Column("user_id", Words, primary_key=True),

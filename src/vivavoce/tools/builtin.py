@@ -108,10 +108,11 @@ def read_output_tool(calls: Calls) -> Tool:
         from_line: Annotated[int, Field(ge=1)] = 1,
         lines: Annotated[int, Field(ge=1, le=MOST_LINES)] = 100,
     ) -> str:
-        call = await calls.tool_call(call_id, user_id=context.user_id)
-        if call is None and context.conversation_id is not None:
-            scoped = f"{call_id}@{context.conversation_id}"
-            call = await calls.tool_call(scoped, user_id=context.user_id)
+        here = context.conversation_id
+        names = [call_id] if here is None else [f"{call_id}@{here}", call_id]
+        found = [await calls.tool_call(name, user_id=context.user_id) for name in names]
+        # Of another talk's it is not known here whose words they are.
+        call = next((one for one in found if one and here in (None, one.conversation_id)), None)
         if call is None:
             raise ToolFailed(f"There is no result of a call '{call_id[:64]}'")
         whole = call.output.split("\n")

@@ -301,19 +301,20 @@ def test_what_a_task_has_to_tell_counts_in_a_talk_that_is_younger(
     assert (source is not None and source.words) == (counts and 'the task "Look"')
 
 
-async def test_calls_do_not_make_what_was_read_older_and_turns_do(
+async def test_neither_calls_nor_turns_make_what_was_read_older(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(looking, "LOOKED_BACK", 10)
     monkeypatch.setattr(looking, "FURTHEST", 60)
-    monkeypatch.setattr(looking, "TURNS", 5)
     clock = [("current_time", str(at)) for at in range(40)]
     flood = [one for tool, at in clock[:20] for one in reading("", f"x{at}", tool=tool)]
     read = [user("read it"), *reading("a.txt", "1")]
     assert [one.source.name for one in await looked(read + flood)] == ["a.txt"]
     longer = flood + [one for tool, at in clock for one in reading("", f"y{at}", tool=tool)]
     assert [one.source.kind for one in await looked(read + longer)] == ["earlier"]
-    assert await looked(read + [user(f"and {at}?") for at in range(20)]) == ()
+    turns = [user(f"and {at}?") for at in range(150)]
+    assert [one.source.name for one in await looked(read + turns[:40])] == ["a.txt"]
+    assert [one.source.kind for one in await looked(read + turns)] == ["earlier"]
 
 
 async def looked(told: list[tuple[Kind, str, dict[str, Any]]]) -> tuple[Read, ...]:

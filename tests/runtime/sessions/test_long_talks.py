@@ -7,9 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.runtime.sessions.speaking import agent_folder
 from tests.server.doors import Doors, doors
 from vivavoce.language.en.gist import Gist, gist_of
+from vivavoce.runtime.sessions import summaries
 from vivavoce.session.context import SUMMARY
 from vivavoce.session.state import Phase
 from vivavoce.testing import ScriptedCall
@@ -206,3 +209,20 @@ async def test_a_deleted_conversation_does_not_come_back_with_its_summary(tmp_pa
 
 def test_an_empty_gist_is_empty() -> None:
     assert gist_of(Gist().to_json()).empty
+
+
+async def test_of_a_talk_that_nobody_could_have_led_only_the_end_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(summaries, "_MOST_READ", 30_000)
+    monkeypatch.setattr(summaries, "_PAGE", 50)
+    async with doors(tmp_path, agent=agent_folder(tmp_path)) as d:
+        session_id = await tracked(d, three_hundred_turns())
+        (known,) = (await d.get("/api/v1/conversations"))["conversations"]
+        talk = await d.here.store.conversation(known["id"], user_id="local")
+        assert talk is not None
+        found, whole = await summaries.looked_back(d.here.store, talk, Gist(), 1_000)
+        assert not whole
+        assert 30_000 < sum(len(one.text) for one in found) < 40_000
+        assert found[-1].text.startswith("Chapter 299")
+        assert (await d.http.post(f"/sessions/{session_id}/resume", json={})).status_code == 200

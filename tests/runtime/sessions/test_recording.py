@@ -118,3 +118,30 @@ def test_the_parts_of_the_next_process_come_after_those_of_this_one() -> None:
     kept = runs_of([first.data, second.data])
     assert len(kept) == 2
     assert [found for _, found in runs(kept) if found is not None] == []
+
+
+def test_a_recording_ends_where_it_is_large_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "MOST_BYTES", 20_000)
+    bench = Bench()
+    bench.connect()
+    (first,) = bench.take()
+    bench.send(ev.Reconfigure({"instructions": "x" * 31_000}, ("instructions",)))
+    (last,) = bench.take()
+    assert last.data == b'{"full":true}'
+    bench.send(ev.Reconfigure({"instructions": "y"}, ("instructions",)))
+    assert bench.take(over=True) == []
+    assert len(list(runs(runs_of([first.data, last.data])))) > 1
+
+
+def test_one_user_takes_no_more_of_the_disk_in_a_day_however_many_sessions_they_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(recording, "OF_USER", 1_000)
+    monkeypatch.setattr(recording, "_USERS", 2)
+    room, day = recording.Room(), START.date()
+    assert room.take("ann", 900, day)
+    assert not room.take("ann", 200, day)
+    assert room.take("bob", 900, day)
+    assert room.take("ann", 900, day + timedelta(days=1))
+    room.take("cem", 1, day)
+    assert len(room._taken) == 2

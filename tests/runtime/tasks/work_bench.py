@@ -89,6 +89,7 @@ class Hands:
 class Calls:
     def __init__(self) -> None:
         self.requests: list[ToolRequest] = []
+        self.begun_here: list[str] = []
 
     async def run(self, request: ToolRequest) -> ToolOutcome:
         self.requests.append(request)
@@ -98,6 +99,9 @@ class Calls:
         self, tool: str, arguments: Mapping[str, Any], question: str, task: Task
     ) -> bool:
         return tool == "allowed"
+
+    def begun(self, task_id: str) -> None:
+        self.begun_here.append(task_id)
 
 
 class WorkBench:

@@ -35,6 +35,9 @@ EVERY = {
     "user_conversations",
     "user_megabytes",
     "user_syncs_per_minute",
+    "user_changes_per_minute",
+    "user_calls",
+    "user_reads",
 }
 
 
@@ -250,6 +253,127 @@ async def test_so_many_messages_a_minute(tmp_path: Path) -> None:
         first = await d.http.post(path, json=body)
         assert first.status_code < 300, first.text
         limited(await d.http.post(path, json=body), "messages", 1)
+
+
+CHANGES: tuple[tuple[str, str, Json], ...] = (
+    ("POST", "/api/v1/goals", {"statement": "Learn Spanish"}),
+    ("POST", "/api/v1/tasks", {"title": "Water", "location_trigger": "home"}),
+    ("PATCH", "/api/v1/profile", {"name": "Ada"}),
+    ("PATCH", "/api/v1/preferences", {"verbosity": "brief"}),
+    ("PATCH", "/config/session/{session}", {"instructions": "Be brief."}),
+    ("POST", "/sessions/{session}/provider", {"provider": "openai"}),
+    ("POST", CONVERSATIONS, {}),
+    ("DELETE", f"{CONVERSATIONS}/{{talk}}", {}),
+    ("DELETE", "/api/v1/data?confirm=everything", {}),
+)
+
+
+@pytest.mark.parametrize(("method", "path", "body"), CHANGES, ids=lambda one: str(one)[:40])
+async def test_so_many_changes_a_minute(tmp_path: Path, method: str, path: str, body: Json) -> None:
+    clock = ManualClock()
+    async with doors(tmp_path, clock=clock, **SETTINGS, user_changes_per_minute=2) as d:
+        d.http.headers.update(bearer(ADA))
+        session = (await d.post("/sessions"))["session_id"]
+        (talk,) = (await d.get(CONVERSATIONS))["conversations"]
+        for name in ("Ada", "Ada Lovelace"):
+            await d.patch("/api/v1/profile", {"name": name})
+        path = path.format(session=session, talk=talk["id"])
+        limited(await d.http.request(method, path, json=body), "changes", 2)
+        assert (await d.http.get("/api/v1/profile")).status_code == 200
+        d.http.headers.update(bearer(EVE))
+        await d.patch("/api/v1/profile", {"name": "Eve"})
+        d.http.headers.update(bearer(ADA))
+        await clock.advance(60)
+        assert (await d.http.request(method, path, json=body)).status_code != 429
+
+
+async def test_plans_count_among_a_users_megabytes(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"user_megabytes": 1, "user_changes_per_minute": 0}
+    async with doors(tmp_path, **SETTINGS, **given) as d:
+        d.http.headers.update(bearer(ADA))
+        goal = {"statement": "Learn Spanish", "context_notes": "n" * 2000}
+        made = 0
+        while (answer := await d.http.post("/api/v1/goals", json=goal)).status_code == 201:
+            made += 1
+        refused(answer, 413, "payload_too_large")
+        assert 400 < made < 500
+        d.http.headers.update(bearer(EVE))
+        await d.post("/api/v1/goals", goal)
+
+
+async def test_so_many_calls_of_a_users_clients_are_under_way(tmp_path: Path) -> None:
+    going_on, leave = asyncio.Event(), asyncio.Event()
+
+    @tool(category="test")
+    async def slow() -> str:
+        """Takes its time."""
+        going_on.set()
+        await leave.wait()
+        return "done"
+
+    async with doors(tmp_path, **SETTINGS, user_calls=1, tools=[slow]) as d:
+        ada, eve = bearer(ADA, "developer"), bearer(EVE, "developer")
+        async with asyncio.TaskGroup() as group:
+            first = group.create_task(
+                d.http.post("/execute/slow", json={"arguments": {}}, headers=ada)
+            )
+            await going_on.wait()
+            one_more = {"arguments": {"expression": "1+1"}}
+            second = await d.http.post("/execute/calculate", json=one_more, headers=ada)
+            limited(second, "tool calls", 1)
+            other = await d.http.post("/execute/calculate", json=one_more, headers=eve)
+            assert other.json()["output"] == "2"
+            leave.set()
+        assert first.result().json()["output"] == "done"
+        again = await d.http.post("/execute/calculate", json=one_more, headers=ada)
+        assert again.json()["output"] == "2"
+
+
+class Slow(MemoryStore):
+    """Reads of what is large wait until they may go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reading, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def _wait(self) -> None:
+        self.reading.set()
+        await self.go_on.wait()
+
+    async def search(self, *given: Any, **more: Any) -> Any:
+        await self._wait()
+        return await super().search(*given, **more)
+
+
+LARGE = (
+    "/sessions/{session}",
+    f"{CONVERSATIONS}/search?q=x",
+    f"{CONVERSATIONS}/{{talk}}/messages",
+    "/api/v1/data",
+    "/api/v1/data?format=markdown",
+)
+
+
+@pytest.mark.parametrize("path", LARGE)
+async def test_so_many_large_answers_at_a_time(tmp_path: Path, path: str) -> None:
+    store = Slow()
+    async with doors(tmp_path, store=store, **SETTINGS, user_reads=1) as d:
+        d.http.headers.update(bearer(ADA))
+        session = (await d.post("/sessions"))["session_id"]
+        (talk,) = (await d.get(CONVERSATIONS))["conversations"]
+        path = path.format(session=session, talk=talk["id"])
+        store.go_on.set()
+        assert (await d.http.get(path)).status_code == 200
+        store.go_on.clear()
+        store.reading.clear()
+        async with asyncio.TaskGroup() as group:
+            first = group.create_task(d.http.get(f"{CONVERSATIONS}/search?q=word"))
+            await store.reading.wait()
+            limited(await d.http.get(path), "large answers", 1)
+            assert (await d.http.get("/sessions")).status_code == 200
+            store.go_on.set()
+        assert first.result().status_code == 200
+        assert (await d.http.get(path)).status_code == 200
 
 
 async def test_so_many_questions_wait_for_a_yes(tmp_path: Path) -> None:

@@ -222,6 +222,15 @@ class ShareSettings(BaseSettings):
     """Transcripts one user's clients may send to a server in a minute; 0 is no limit."""
     user_messages_per_minute: int = Field(default=30, ge=0)
     """Written messages one user may send to a server in a minute; 0 is no limit."""
+    user_changes_per_minute: int = _share(120)
+    """Changes one user may make at a server in a minute: to plans, profile, preferences and
+    configuration, and conversations begun and deleted; 0 is no limit."""
+    user_calls: int = _share(50)
+    """Tool calls of one user's clients (`/execute`, `/webhook/tool-call`) that may be under way at
+    a server; 0 is no limit."""
+    user_reads: int = _share(2)
+    """Large answers one user may be given at a time at a server: a whole session, messages, a
+    search, an export; 0 is no limit."""
     user_approvals: int = Field(default=20, ge=1)
     """Questions that may wait for one user's yes, at all servers of one database. What would be
     one more is refused."""

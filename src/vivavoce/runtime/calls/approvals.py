@@ -78,8 +78,9 @@ class Gatekeeper:
     ) -> None:
         self._permissions, self._approvals, self._tools = permissions, approvals, tools
         self._auto_approve = auto_approve
-        self._store, self._since = approvals.store, approvals.clock.now()
+        self._store = approvals.store
         self._work: dict[str, tuple[Read, ...]] = {}
+        """What delegated work has read, of that which began here; of other nobody knows."""
 
     async def admit(
         self,
@@ -131,16 +132,27 @@ class Gatekeeper:
             )
         except RateLimited:
             return False
+        if verdict == "allow" and task.id in self._work:
+            # What it reads with that, nobody but the agent sees.
+            self._reads(task.id, (*self._work[task.id], Read(Source("tool", tool))))
         return verdict == "allow"
+
+    def begun(self, task_id: str) -> None:
+        """Work that begins now, here: it has read nothing yet."""
+        self._reads(task_id, ())
 
     def noted(self, call: ToolCall, output: str, task_id: str, *, success: bool) -> None:
         """What delegated work has read by this call. Of a conversation the store knows."""
         read = read_by(call.tool, call.arguments, output, self._definition, success=success)
-        self._work[task_id] = (*self._work.pop(task_id, ()), *((read,) if read else ()))
+        # Of what did not begin here it is not known what it read before: one more is nothing new.
+        if read is not None and task_id in self._work:
+            self._reads(task_id, (*self._work[task_id], read))
+
+    def _reads(self, task_id: str, read: tuple[Read, ...]) -> None:
+        self._work.pop(task_id, None)
+        self._work[task_id] = read
         if len(self._work) > _WORK:
             del self._work[next(iter(self._work))]
-            # Whose reading is not known any more has read something, as before a restart.
-            self._since = self._approvals.clock.now()
 
     async def _verdict(
         self,
@@ -248,9 +260,8 @@ class Gatekeeper:
         servers = dict.fromkeys(one.server for one in every if one.server and not one.trusted)
         described = [name for name in servers if pins.get(name) != described_by(name, every)]
         if task_id is not None:
-            read = self._work.get(task_id, ())
-            forgotten = task is None or task.created_at <= self._since
-            if task_id not in self._work and forgotten:  # what it read before a restart
+            read = self._work.get(task_id)
+            if read is None:  # it began before a restart, at another server, or long ago
                 read = (Read(Source("task", "" if task is None else task.title)),)
             words = tuple(Read(Source("described", name)) for name in described)
             said = Said(() if task is None else (task.description,))

@@ -51,6 +51,7 @@ from vivavoce.runtime.calls.outcomes import (
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.calls.shaping import MODEL_LIMIT
 from vivavoce.runtime.ids import is_call_id
+from vivavoce.runtime.journal.log import ASKING
 from vivavoce.runtime.limits import Window
 from vivavoce.runtime.ports import (
     Clock,
@@ -453,6 +454,7 @@ class ToolExecutor:
             role=request.role,
         )
         deadline = asyncio.timeout(seconds)
+        asking = ASKING.set(replace(ASKING.get(), role=request.role))  # of what it writes
         try:
             async with deadline:
                 return await self._tools.run(request.name, arguments, context)
@@ -467,6 +469,8 @@ class ToolExecutor:
             if not isinstance(exc, VivavoceError):
                 log.error("Tool failed", extra=failure(exc, tool=call.tool, call_id=call.id))
             return fault_of(exc, call.tool)
+        finally:
+            ASKING.reset(asking)
 
     async def _settle(
         self,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from fnmatch import fnmatchcase, translate
 from functools import cache
 from pathlib import PurePosixPath
@@ -28,17 +28,16 @@ from vivavoce.language.en.answers import answer as replied
 from vivavoce.language.en.answers import chosen, consent, goes_back, plain, stops
 from vivavoce.language.en.said import Said, tokens
 from vivavoce.runtime.ports import ToolDefinition
-from vivavoce.session.context import RESULT_TURNS
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.talk import Entry, Kind
 from vivavoce.wire.records.work import Task, TaskStatus
 from vivavoce.wire.values import Value
 
-TURNS = RESULT_TURNS
-"""Of the user: about as much as a model may still know. Only what the user says makes it older:
-a hundred calls in one turn do not."""
-LOOKED_BACK = 200  # entries that are read at once
-FURTHEST = 4_000  # entries; of what lies behind them nobody knows what was read
+LOOKED_BACK = 500  # entries that are read at once
+FURTHEST = 4_000
+"""Entries; of what lies behind them nobody knows what was read. However long ago it was: a long
+call may still have all of it, and the gist of a talk keeps what was said of it."""
+_EARLIER = timedelta(seconds=10)  # before the first entry: what was told as the talk began
 TASKS = 100  # of the user's tasks, likewise
 WRITING = frozenset({"write_file", "edit_file", "undo_change"})
 SENDING = frozenset({"web_fetch", "web_search", "task", "answer_task"})
@@ -393,7 +392,7 @@ def read_by(
             names = [line for line in output.splitlines()[1:] if not _MORE.fullmatch(line)]
             if not names:
                 return None
-            kind = "told names" if any(map(_is_told, names)) else "names"
+            kind = "told names" if any(map(tells, names)) else "names"
         case "web_search":
             there = frozenset(re.findall(r"^   (https?://\S+)$", output, re.MULTILINE))
         case _ if definition is not None and definition.server:
@@ -413,7 +412,7 @@ _TO_SOMEBODY = frozenset(
 )
 
 
-def _is_told(path: str) -> bool:
+def tells(path: str) -> bool:
     """Does the name of a file say something? Spaces are not needed for that."""
     parts = path.rstrip("/").split("/")
     if len(path.split()) >= _SENTENCE:
@@ -438,10 +437,12 @@ def of_conversation(
     *,
     whole: bool = True,
     lesser: Collection[str] = (),
+    plans: bool = False,
 ) -> Facts:
     """`entries` in their order; `tasks` are the user's; `described` are servers whose words about
     their tools nobody has agreed to. Not `whole`: there was more, and nobody knows what. `lesser`
-    are sessions in which nobody speaks for whoever asks now: all of them is from outside."""
+    are sessions in which nobody speaks for whoever asks now: all of them is from outside; and
+    `plans`: so is some of what every session is told of its user."""
     entries = [one for one in entries if one.session_id not in lesser]
     begun = _turn_began(entries)
     calls = {
@@ -449,7 +450,7 @@ def of_conversation(
         for one in entries
         if one.kind is Kind.TOOL_CALL
     }
-    read: list[tuple[datetime, Read]] = []
+    read = _under_way(entries, begun, known)
     edited: set[Edit] = set()
     for at, entry in enumerate(entries):
         if entry.kind is not Kind.TOOL_RESULT or entry.data.get("ran") is False:
@@ -464,20 +465,20 @@ def of_conversation(
             read.append((entry.created_at, Read(one.source, at >= begun, one.found)))
         if name == "edit_file" and success and "old_string" in given:
             edited.add(_edit(given))
-    since = entries[0].created_at if entries else None
+    since = entries[0].created_at - _EARLIER if entries else None
     turn = entries[begun].created_at if begun < len(entries) else None
     for task in tasks:
-        told_at = _told_at(task)
         waits = task.told_at is None  # told at the beginning of every talk, until it was told
-        if told_at is not None and (waits or (since is not None and told_at >= since)):
-            now = turn is not None and told_at >= turn
-            read.append((told_at, Read(Source("task", task.title), now)))
+        for told_at in _told_at(task):
+            if waits or (since is not None and told_at >= since):
+                now = turn is not None and told_at >= turn
+                read.append((told_at, Read(Source("task", task.title), now)))
     read.sort(key=lambda one: one[0])
     spoken = [one for one in entries if one.kind is Kind.USER]
     before = [Read(Source("described", name)) for name in described]
     if not whole:
         before.append(Read(Source("earlier"), now=False))
-    if lesser:
+    if lesser or plans:
         before.append(Read(Source("other key")))
     return Facts(
         Said(one.text for one in spoken),
@@ -509,11 +510,24 @@ def _succeeded(entry: Entry) -> bool | None:
     return success if isinstance(success, bool) else None
 
 
-def _told_at(task: Task) -> datetime | None:
-    """When its words came to the model: how it ended, or what it asks."""
-    if task.status in (TaskStatus.COMPLETED, TaskStatus.FAILED):
-        return task.told_at or task.finished_at
-    return None if task.question is None else task.question.asked_at
+def _under_way(entries: Sequence[Entry], begun: int, known: Known) -> list[tuple[datetime, Read]]:
+    """Calls of others' tools without a result: what they ask the user, the model is told."""
+    over = {one.data.get("tool_call_id") for one in entries if one.kind is Kind.TOOL_RESULT}
+    found: list[tuple[datetime, Read]] = []
+    for at, one in enumerate(entries):
+        if one.kind is Kind.TOOL_CALL and one.data.get("tool_call_id") not in over:
+            read = read_by(str(one.data.get("tool_name", "")), {}, "", known)
+            if read is not None and read.source.kind in ("server", "tool"):
+                found.append((one.created_at, Read(read.source, at >= begun)))
+    return found
+
+
+def _told_at(task: Task) -> list[datetime]:
+    """When its words came to the model: what it asked last, answered or not, and how it ended."""
+    asked = task.asked_at if task.question is None else task.question.asked_at
+    over = task.status in (TaskStatus.COMPLETED, TaskStatus.FAILED)
+    ended = (task.told_at or task.finished_at) if over else None
+    return [at for at in (asked, ended) if at is not None]
 
 
 def _turn_began(entries: Sequence[Entry]) -> int:

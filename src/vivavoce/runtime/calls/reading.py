@@ -8,14 +8,13 @@ from vivavoce.runtime.calls.outside import (
     FURTHEST,
     LOOKED_BACK,
     TASKS,
-    TURNS,
     Facts,
     Known,
     of_conversation,
 )
 from vivavoce.runtime.ports import Store
-from vivavoce.wire.records.talk import DEFAULT_USER, Entry, Kind
-from vivavoce.wire.records.work import Role, at_least
+from vivavoce.wire.records.talk import DEFAULT_USER, Entry
+from vivavoce.wire.records.work import ROLES, Role, at_least
 
 
 async def facts_of(
@@ -32,7 +31,19 @@ async def facts_of(
     if len(tasks) == TASKS and entries and tasks[-1].created_at >= entries[0].created_at:
         whole = False  # there were more in this time than we see
     lesser = await lesser_sessions(store, conversation_id, user_id, role)
-    return of_conversation(entries, tasks, known, described, whole=whole, lesser=lesser)
+    plans = await lesser_plans(store, user_id, role)
+    return of_conversation(
+        entries, tasks, known, described, whole=whole, lesser=lesser, plans=plans
+    )
+
+
+async def lesser_plans(store: Store, user_id: str, role: Role) -> bool:
+    """Was any of what every session is told of its user (their name, tasks, goals) written with a
+    lesser token?"""
+    roles = [one for one in ROLES if not at_least(one, role)]
+    return (
+        user_id == DEFAULT_USER and bool(roles) and await store.written_with(roles, user_id=user_id)
+    )
 
 
 async def lesser_sessions(
@@ -47,16 +58,14 @@ async def lesser_sessions(
 
 
 async def recent(store: Store, conversation_id: str, user_id: str) -> tuple[list[Entry], bool]:
-    """The last turns of the user with all that came between, however many calls that is, and
-    whether it is all of it."""
+    """The conversation, and whether that is all of it."""
     entries: list[Entry] = []
-    more, turns = True, 0
-    while more and turns < TURNS and len(entries) < FURTHEST:
+    more = True
+    while more and len(entries) < FURTHEST:
         before = entries[0].id if entries else None
         page, more = await store.messages_before(
             conversation_id, user_id=user_id, before=before, limit=LOOKED_BACK
         )
         entries[:0] = page
-        turns += sum(one.kind is Kind.USER and bool(one.text.strip()) for one in page)
         more = more and bool(page)
-    return entries, not more or turns >= TURNS
+    return entries, not more

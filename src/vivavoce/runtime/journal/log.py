@@ -14,18 +14,19 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from datetime import datetime
 
 import orjson
 
 from vivavoce.errors import OutcomeUnknown, RateLimited, Unavailable
-from vivavoce.language.en.numbers import redact_encoded
+from vivavoce.language.en.numbers import redact_encoded, redact_said
 from vivavoce.logs import fields
 from vivavoce.runtime.journal.streams import Filter, Subscription, Tell
 from vivavoce.runtime.ports import Clock, LogBounds, Store
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.events import Heartbeat, StreamReset, VoiceEvent, to_log
-from vivavoce.wire.records.plans import AccessToken, Delivery, Person
+from vivavoce.wire.records.plans import AccessToken, Delivery, Goal, Person, Todo
 from vivavoce.wire.records.talk import (
     Announce,
     Audited,
@@ -38,7 +39,7 @@ from vivavoce.wire.records.talk import (
     Settle,
     ToolCall,
 )
-from vivavoce.wire.records.work import Approval, ApprovalStatus, AuditLine, digest_of
+from vivavoce.wire.records.work import ROLES, Approval, ApprovalStatus, AuditLine, digest_of
 from vivavoce.wire.values import Value
 
 log = logging.getLogger(__name__)
@@ -135,7 +136,7 @@ class Journal:
             await self.open()
         before = self._position
         lines = audited(changes, self._clock.now())
-        changes = [*changes, *map(Audited, lines)]
+        changes = [*map(_written_by, changes), *map(Audited, lines)]
         try:
             events = await self._store.commit(changes)
         except OutcomeUnknown:
@@ -389,6 +390,18 @@ def _offer(readers: Iterable[Subscription], event: LogEvent) -> None:
 # --- The audit
 
 
+def _written_by(change: Change) -> Change:
+    """What a lesser token has written stays known as that, whoever writes to it later."""
+    role = ASKING.get().role
+    match change:
+        case Put(Goal() | Todo() | Person() as record, only) if role in ROLES:
+            least = min(record.role, role, key=ROLES.index)
+            only = (*only, "role") if only else only
+            return replace(change, record=replace(record, role=least), only=only)
+        case _:
+            return change
+
+
 def audited(changes: Sequence[Change], now: datetime) -> list[AuditLine]:
     """Who did what, as these changes say: sessions and where they went, calls, answers to requests,
     deletions, tokens."""
@@ -455,8 +468,8 @@ def _line(
     return AuditLine(
         at=now,
         action=action,
-        what=clean_line(what, _SHOWN),
-        outcome=clean_line(outcome, _SHOWN),
+        what=clean_line(redact_said(what), _SHOWN),
+        outcome=clean_line(redact_said(outcome), _SHOWN),
         user_id=clean_line(user_id, _SHOWN),
         address=clean_line(asking.address, _SHOWN),
         role=asking.role,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from vivavoce.errors import VivavoceError
 from vivavoce.logs import fields
+from vivavoce.runtime.calls.outside import tells
 from vivavoce.runtime.ports import Store
 from vivavoce.runtime.tasks.records import under_way
 from vivavoce.wire.records.talk import CallStatus, ToolCall
@@ -69,11 +70,12 @@ class WorkspaceMemory:
 
 
 def files_of(calls: Sequence[ToolCall]) -> tuple[str, ...]:
-    """Which files were changed or read last, and by which tool."""
+    """Which files were changed or read last, and by which tool. A name that says something to
+    somebody is not told: here nobody would know whose words it is."""
     found: dict[str, str] = {}
     for call in calls:
         name = next((call.arguments[key] for key in _NAMING if key in call.arguments), None)
-        if call.status is CallStatus.COMPLETED and isinstance(name, str):
+        if call.status is CallStatus.COMPLETED and isinstance(name, str) and not tells(name):
             found.setdefault(name[:120], call.tool)
     return tuple(f"{name} ({tool})" for name, tool in list(found.items())[:MOST_FILES])
 

@@ -22,7 +22,7 @@ from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.options import Options, began_at, remembered
 from vivavoce.runtime.sessions.parts import Parts
-from vivavoce.runtime.sessions.recording import Recorder
+from vivavoce.runtime.sessions.recording import Recorder, Room
 from vivavoce.runtime.sessions.records import SessionRecords
 from vivavoce.runtime.sessions.summaries import looked_back
 from vivavoce.session.context import History, history, room_for
@@ -43,6 +43,7 @@ class Maker:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
+        self._recordings = Room()
 
     def tools(self, names: Sequence[str] | None, role: Role) -> list[ToolDefinition]:
         """The agent's that the role may use, narrowed to what is wanted."""
@@ -168,7 +169,9 @@ class Maker:
             failed=parts.failed,
             answers=parts.notifier,
             inbox=parts.profile.defaults.inbox,
-            recorder=Recorder(machine) if parts.profile.defaults.recording else None,
+            recorder=Recorder(machine, self._recordings)
+            if parts.profile.defaults.recording
+            else None,
         )
 
     def window(self, setup: Setup, provider: OpenAIProvider) -> Window:

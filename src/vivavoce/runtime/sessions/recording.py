@@ -8,8 +8,9 @@ what does not fit is not recorded, and the recording says so.
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
 
 from vivavoce.session.effects import Effect
 from vivavoce.session.events import SessionEvent
@@ -22,13 +23,33 @@ log = logging.getLogger(__name__)
 ENOUGH = 200  # steps that make a part of their own, where nothing is stored otherwise
 MOST_STEPS = 5_000  # that may wait while something is being said
 MOST = 60_000  # of one session
+MOST_BYTES = 16_000_000  # likewise
+OF_USER = 64_000_000  # bytes of one user in a day, at this server
+_USERS = 10_000
+
+
+class Room:
+    """How much of the disk recordings take: nobody asked for them, and no limit of what a user has
+    stored counts them."""
+
+    def __init__(self) -> None:
+        self._taken: OrderedDict[str, tuple[date, int]] = OrderedDict()
+
+    def take(self, user_id: str, size: int, today: date) -> bool:
+        day, taken = self._taken.pop(user_id, (today, 0))
+        taken = taken + size if day == today else size
+        self._taken[user_id] = today, taken
+        if len(self._taken) > _USERS:
+            self._taken.popitem(last=False)
+        return taken <= OF_USER
 
 
 class Recorder:
     """Of one session; made with its machine, before that is told anything."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, room: Room | None = None) -> None:
         state = machine.state
+        self._room, self._bytes = room or Room(), 0
         self._who = state.identity
         # With the first part.
         self._began = [beginning(state.identity, state.policy, state.setup, state.clock.started_at)]
@@ -63,10 +84,15 @@ class Recorder:
         if not len(self._steps) or not due or (self._steps.saying and not over):
             return []
         try:
-            lines = [*self._began, *self._steps.take()]
+            steps = self._steps.take()
         except Exception:
             self._give_up()
             return []
+        size = sum(map(len, steps))
+        self._bytes += size
+        if self._bytes > MOST_BYTES or not self._room.take(self._who.user_id, size, now.date()):
+            self._full, steps = True, []
+        lines = [*self._began, *steps]
         self._began = []
         if self._full:
             lines.append(b'{"full":true}')

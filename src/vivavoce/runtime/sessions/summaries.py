@@ -32,6 +32,8 @@ LOOK_SECONDS = 2.0
 MOST_WAITING = 1_000  # sessions that have something new
 _PAGE = 300
 _MOST = 20_000  # entries that are read of one conversation
+_MOST_READ = 4_000_000
+"""Characters, likewise: more than anybody says, and two seconds of reading."""
 _ASK_SECONDS = 60.0
 _FEW_WORDS = 40  # of a talk that a model need not be asked about
 _MOST_CHARS = 6_000  # of the talk, for one question
@@ -72,8 +74,8 @@ async def looked_back(
     """The last entries, at least so many characters of them and all that the gist does not have,
     oldest first; and whether that is the whole conversation."""
     found: list[Entry] = []
-    read, before, more = 0, None, True
-    while more and len(found) < _MOST:
+    read, whole, before, more = 0, 0, None, True
+    while more and len(found) < _MOST and whole < _MOST_READ:
         page, more = await store.messages_before(
             conversation.id, user_id=conversation.user_id, before=before, limit=_PAGE
         )
@@ -82,6 +84,7 @@ async def looked_back(
             break
         found = page + found
         before = page[0].id
+        whole += sum(len(entry.text) for entry in page)
         read += sum(min(len(entry.text), RESULT_CHARS[0]) for entry in page)
         if read >= chars and page[0].ordinal <= gist.upto:
             break

@@ -65,7 +65,7 @@ def progressed(
 
 def asked(task: Task, question: Question) -> tuple[Task, VoiceEvent]:
     now = question.asked_at
-    task = replace(task, status=TaskStatus.WAITING, question=question, updated_at=now)
+    task = replace(task, status=TaskStatus.WAITING, question=question, asked_at=now, updated_at=now)
     event = TaskQuestion(
         session_id=task.session_id,
         timestamp=now,

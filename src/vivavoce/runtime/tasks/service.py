@@ -211,6 +211,7 @@ class Tasks:
             call_id=by.call_id or None,
             role=by.role,
         )
+        self._gate.begun(task.id)
         await self._put(task, write.begun(task))
         if task.session_id is not None:
             # Before it can end, or the session would wait for it for ever.

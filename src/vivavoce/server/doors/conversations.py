@@ -27,6 +27,8 @@ from vivavoce.server.services import (
     User,
     exchanged,
     json_only,
+    paced,
+    told,
 )
 
 router = APIRouter(
@@ -53,7 +55,13 @@ async def conversations(
     return s.ConversationListResponse.of({"conversations": found, "total": total})
 
 
-@router.post("", operation_id="createConversation", status_code=201, responses=errors(415, 429))
+@router.post(
+    "",
+    operation_id="createConversation",
+    status_code=201,
+    responses=errors(415, 429),
+    dependencies=[Depends(paced)],
+)
 async def create(
     here: Here, user: User, body: s.CreateConversationRequest | None = None
 ) -> s.ConversationInfo:
@@ -63,7 +71,7 @@ async def create(
     return s.ConversationInfo.of(begun, last_message_at=None, preview=None, message_count=0)
 
 
-@router.get("/search", operation_id="searchMessages", responses=errors())
+@router.get("/search", operation_id="searchMessages", responses=errors(429))
 async def search(
     here: Here,
     user: User,
@@ -71,7 +79,8 @@ async def search(
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
 ) -> s.SearchResponse:
     """Messages with all these words, whole or begun, best first."""
-    found = await here.library.search(q, user, limit=limit)
+    with here.reads.held(user):
+        found = await here.library.search(q, user, limit=limit)
     return s.SearchResponse(results=[s.SearchHit.of(one) for one in found])
 
 
@@ -79,7 +88,8 @@ async def search(
     "/{conversation_id:uuid}",  # `/search` is beside it, and cannot be deleted
     operation_id="deleteConversation",
     status_code=204,
-    responses=errors(404),
+    responses=errors(404, 429),
+    dependencies=[Depends(paced)],
 )
 async def delete(here: Here, user: User, rank: Rank, conversation_id: ConversationPath) -> Response:
     """Delete a conversation with all that was said in it, for good.
@@ -91,7 +101,12 @@ async def delete(here: Here, user: User, rank: Rank, conversation_id: Conversati
     return Response(status_code=204)
 
 
-@router.get("/{conversation_id}/messages", operation_id="listMessages", responses=errors(404))
+@router.get(
+    "/{conversation_id}/messages",
+    operation_id="listMessages",
+    response_model=s.MessageListResponse,
+    responses=errors(404, 429),
+)
 async def messages(
     here: Here,
     user: User,
@@ -100,12 +115,15 @@ async def messages(
     before: Annotated[
         UUID | None, Query(description="Those before this message; without: the last ones")
     ] = None,
-) -> s.MessageListResponse:
+) -> Response:
     """A page of a conversation, oldest first; go back with `before` the first of it."""
-    found, more = await here.library.messages(
-        str(conversation_id), user, before=str(before) if before else None, limit=limit
-    )
-    return s.MessageListResponse(messages=[s.Message.of(e) for e in found], has_more=more)
+    with here.reads.held(user):
+        found, more = await here.library.messages(
+            str(conversation_id), user, before=str(before) if before else None, limit=limit
+        )
+        return await told(
+            lambda: s.MessageListResponse(messages=[s.Message.of(e) for e in found], has_more=more)
+        )
 
 
 @router.post(

@@ -4,23 +4,27 @@ is theirs to have, and to delete."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from vivavoce.runtime.calls.approvals import check_role
 from vivavoce.runtime.people.data import Format
 from vivavoce.server.doors.conversations import Offset
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import conversations as s
-from vivavoce.server.services import Here, Rank, Services, User, WholeUser, json_only
+from vivavoce.server.services import Here, Rank, Services, User, WholeUser, json_only, paced
 from vivavoce.wire.records.plans import GoalStatus, Todo
 
 router = APIRouter(
-    prefix="/api/v1", tags=["Conversations: plans and people"], dependencies=[Depends(json_only)]
+    prefix="/api/v1",
+    tags=["Conversations: plans and people"],
+    dependencies=[Depends(json_only), Depends(paced)],
 )
 
 Limit = Annotated[int, Query(ge=1, le=200)]
@@ -265,7 +269,21 @@ async def export(
     """All that is kept of you, as a file: `json` has everything, `markdown` what people read."""
     name = "vivavoce.json" if form == "json" else "vivavoce.md"
     headers = {"content-disposition": f'attachment; filename="{name}"', "cache-control": "no-store"}
-    return StreamingResponse(here.data.export(user, form), media_type=_TYPES[form], headers=headers)
+    here.reads.take(user)
+    pieces = here.data.export(user, form)
+    return _Export(pieces, lambda: here.reads.give(user), media_type=_TYPES[form], headers=headers)
+
+
+class _Export(StreamingResponse):
+    def __init__(self, pieces: AsyncIterator[bytes], over: Callable[[], None], **more: Any) -> None:
+        super().__init__(pieces, **more)
+        self._over = over
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._over()
 
 
 @router.delete("/data", operation_id="deleteData", responses=errors())

@@ -42,6 +42,8 @@ from vivavoce.server.services import (
     exchanged,
     handed_out_here,
     json_only,
+    paced,
+    told,
 )
 from vivavoce.session.context import History
 from vivavoce.session.events import End
@@ -100,17 +102,27 @@ async def track_session(
     return s.CreateTrackedSessionResponse(session_id=info.id, session=info)
 
 
-@router.get("/sessions/{session_id}", operation_id="getSession", responses=errors(404))
-async def session_details(
-    here: Here, user: User, session_id: SessionPath
-) -> s.SessionDetailResponse:
+@router.get(
+    "/sessions/{session_id}",
+    operation_id="getSession",
+    response_model=s.SessionDetailResponse,
+    responses=errors(404, 429),
+)
+async def session_details(here: Here, user: User, session_id: SessionPath) -> Response:
     """A session, the whole transcript of its conversation, and how its last turns went."""
-    summary = await here.library.summary(session_id, user)
-    return s.SessionDetailResponse(
-        session=_details(summary, here.clock.now()),
-        transcript=await _transcript(here, summary),
-        turns=[s.TurnTrace.of(orjson.loads(e.data)) for e in await here.library.turns(summary)],
-    )
+    with here.reads.held(user):
+        summary = await here.library.summary(session_id, user)
+        entries = await here.library.transcript(summary)
+        turns = await here.library.turns(summary)
+        session = _details(summary, here.clock.now())
+        return await told(
+            lambda: s.SessionDetailResponse(
+                session=session,
+                transcript=[s.TranscriptEntry.of(entry) for entry in entries],
+                turns=[s.TurnTrace.of(orjson.loads(e.data)) for e in turns],
+            ),
+            sparse=True,
+        )
 
 
 class _Metered(Sparse):
@@ -186,7 +198,8 @@ async def end_session(
 @router.post(
     "/sessions/{session_id}/provider",
     operation_id="changeProvider",
-    responses=errors(404, 409, 415),
+    responses=errors(404, 409, 415, 429),
+    dependencies=[Depends(paced)],
 )
 async def change_provider(
     here: Here, user: User, rank: Rank, session_id: SessionPath, body: s.ChangeProviderRequest
@@ -197,6 +210,7 @@ async def change_provider(
     says that it speaks. It stays with the one it has where the other does not take it.
     """
     speaks = await here.voice.move(session_id, user, body.provider, rank)
+    await here.journal.audit("configuration", session_id, f"wants {body.provider}", user)
     return s.ChangeProviderResponse(session_id=session_id, provider=speaks, wanted=body.provider)
 
 
@@ -312,6 +326,7 @@ async def pending_updates(
 @router.post(
     "/sessions/{session_id}/resume",
     operation_id="resumeSession",
+    response_model=s.ResumeSessionResponse,
     responses=errors(404, 415, 429, 502, 503),
 )
 async def resume_session(
@@ -321,20 +336,27 @@ async def resume_session(
     rank: Rank,
     session_id: SessionPath,
     body: s.ResumeSessionRequest | None = None,
-) -> s.ResumeSessionResponse:
+) -> Response:
     """Go on with a conversation in a new voice session; the server tells the model the past."""
     await _check_resume(here, user, rank, session_id)
     voice = body.voice if body else None
-    resumed = await here.voice.resume(session_id, user, voice=voice, role=role)
-    summary = await here.library.summary(session_id, user)
-    return s.ResumeSessionResponse(
-        session_id=session_id,
-        session=_info(summary, here.clock.now()),
-        context_to_inject=[s.ConversationItem.model_validate(one) for one in resumed.history.items],
-        seeded=True,
-        transcript=await _transcript(here, summary),
-        realtime=_opened(here, resumed),
-    )
+    with here.reads.held(user):
+        resumed = await here.voice.resume(session_id, user, voice=voice, role=role)
+        summary = await here.library.summary(session_id, user)
+        entries = await here.library.transcript(summary)
+        session, opened = _info(summary, here.clock.now()), _opened(here, resumed)
+        items = resumed.history.items
+        return await told(
+            lambda: s.ResumeSessionResponse(
+                session_id=session_id,
+                session=session,
+                context_to_inject=[s.ConversationItem.model_validate(one) for one in items],
+                seeded=True,
+                transcript=[s.TranscriptEntry.of(entry) for entry in entries],
+                realtime=opened,
+            ),
+            sparse=True,
+        )
 
 
 # --- What several answers are made of
@@ -350,10 +372,6 @@ def _info(summary: SessionSummary, now: datetime) -> s.SessionInfo:
 def _details(summary: SessionSummary, now: datetime) -> s.SessionDetails:
     given = summary.session.metadata.get("custom")
     return s.SessionDetails.of(_info(summary, now), metadata=given)
-
-
-async def _transcript(here: Services, summary: SessionSummary) -> list[s.TranscriptEntry]:
-    return [s.TranscriptEntry.of(entry) for entry in await here.library.transcript(summary)]
 
 
 def stream_token(here: Services, session: VoiceSession) -> s.ClientSecret:

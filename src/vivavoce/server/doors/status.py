@@ -17,7 +17,16 @@ from vivavoce.errors import VivavoceError, found
 from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas.fields import NUMBER, Name, Request, Timestamp, View, data_file
-from vivavoce.server.services import AsRole, Here, Services, SessionPath, Sparse, User, json_only
+from vivavoce.server.services import (
+    AsRole,
+    Here,
+    Services,
+    SessionPath,
+    Sparse,
+    User,
+    json_only,
+    paced,
+)
 
 if TYPE_CHECKING:
     import psutil
@@ -306,7 +315,9 @@ class TurnDetectionResponse(View):
 
 
 router = APIRouter(route_class=Sparse, tags=["Health"])
-configuration = APIRouter(route_class=Sparse, tags=["Config"], dependencies=[Depends(json_only)])
+configuration = APIRouter(
+    route_class=Sparse, tags=["Config"], dependencies=[Depends(json_only), Depends(paced)]
+)
 
 
 @cache
@@ -538,7 +549,7 @@ async def config(here: Here, user: User) -> ConfigResponse:
 @configuration.patch(
     "/config/session/{session_id}",
     operation_id="updateSessionConfig",
-    responses=errors(404, 409, 415),
+    responses=errors(404, 409, 415, 429),
 )
 async def update_session(
     here: Here,

@@ -122,7 +122,7 @@ async def execute_tool(
 async def _within(here: Services, request: ToolRequest, timeout: float) -> ToolOutcome:
     """The outcome; raises `ToolTimeout` for a call that waits for a yes when the time is up. It is
     not ended: what the user is asked must not vanish under their finger."""
-    running = here.background.start(here.executor.run(request))
+    running = here.background.start(here.executor.run(request), user_id=request.user_id)
     done, _ = await asyncio.wait((running,), timeout=timeout)
     waiting = [] if done else here.approvals.pending(request.user_id)
     soon = here.clock.now() + timedelta(seconds=_NEARLY)
@@ -165,7 +165,7 @@ async def webhook(
         **await _asked_by(here, user, role, rank, session_id, body.name),
     )
     admitted = asyncio.get_running_loop().create_future()
-    here.background.start(here.executor.run(request, admitted=admitted))
+    here.background.start(here.executor.run(request, admitted=admitted), user_id=user)
     await admitted
     return s.WebhookResponse(call_id=body.call_id, task_id=body.call_id)
 

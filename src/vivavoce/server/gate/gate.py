@@ -44,6 +44,7 @@ DIRECT_SEND = "vivavoce.direct_send"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
 _SHOWN = 200  # characters of what was sent
+_REFUSED = {401: Unauthorized.code, 403: Forbidden.code}
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 _ALWAYS = {
@@ -68,8 +69,8 @@ _PREFLIGHT = {
 }
 
 
-Refused = Callable[[str, str], Awaitable[None]]
-"""Notes who was not let in: the address and what they wanted."""
+Refused = Callable[[str, str, str], Awaitable[None]]
+"""Notes who was refused: the address, what they wanted, and the user, where that is known."""
 Shape = Callable[[VivavoceError], Response]
 """What a refusal looks like: under some paths, as others have it."""
 
@@ -83,6 +84,7 @@ class _Passage:
     foreign_origin: str | None = None  # one that is allowed, and so may read the answer
     fault: VivavoceError | None = None  # of its body
     started: bool = False
+    status: int = 0
 
 
 class Gate:
@@ -138,7 +140,7 @@ class Gate:
             note(error, scope)
             if self._audited is not None and isinstance(error, Unauthorized | Forbidden):
                 wanted = f"{scope.get('method', 'WEBSOCKET')} {passage.path}: {error.code}"
-                await self._audited(ASKING.get().address, wanted)
+                await self._audited(ASKING.get().address, wanted, "")
             await self._refuse(error, passage, scope, receive, send)
             return
         state["user_id"] = identity.user_id
@@ -243,7 +245,7 @@ class Gate:
             if message["type"] == "http.response.start":
                 if passage.fault is not None:
                     return
-                passage.started = True
+                passage.started, passage.status = True, message["status"]
                 self._decorate(message, passage)
             elif not passage.started:
                 return
@@ -255,6 +257,10 @@ class Gate:
         except Exception:
             if passage.fault is None or passage.started:
                 raise
+        if passage.status in _REFUSED and self._audited is not None:  # by what is behind the gate
+            wanted = f"{scope['method']} {passage.path}: {_REFUSED[passage.status]}"
+            user_id = scope["state"].get("user_id") or ""
+            await self._audited(ASKING.get().address, wanted, user_id)
         # Whatever the app made of a body that was cut, this is the answer.
         if passage.fault is not None and not passage.started:
             await self._refuse(passage.fault, passage, scope, receive, send)

@@ -35,6 +35,8 @@ class Person(Record):
     voice: str | None = None
     verbosity: Verbosity = "normal"
     auto_approve: bool = False
+    role: Role = "operator"
+    """The least of those who wrote it."""
 
 
 class AccessToken(Record):
@@ -71,6 +73,8 @@ class Goal(Record):
     status: GoalStatus = GoalStatus.ACTIVE
     conversation_id: str | None = None
     intent_id: str | None = None
+    role: Role = "operator"
+    """The least of those who wrote it: several tokens may be one user."""
 
 
 class Milestone(Record):
@@ -125,6 +129,8 @@ class Todo(Record):
     goal_id: str | None = None
     conversation_id: str | None = None
     intent_id: str | None = None
+    role: Role = "operator"
+    """The least of those who wrote it."""
 
 
 ReminderStatus = Literal["waiting", "told", "dropped"]

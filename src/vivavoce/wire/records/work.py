@@ -71,6 +71,8 @@ class Task(Record):
     progress: str | None = None
     percentage: int | None = None
     question: Question | None = None
+    asked_at: datetime | None = None
+    """When it last asked something, also where that was answered since."""
     result: str = ""
     files_changed: tuple[str, ...] = ()
     error: str | None = None
@@ -143,7 +145,8 @@ class AuditLine(Record):
 
     at: datetime
     action: str
-    """session, tool, file, approval, grant, deletion, profile, refusal, configuration."""
+    """session, tool, file, approval, grant, export, deletion, profile, token, refusal,
+    configuration."""
     what: str
     outcome: str
     user_id: str = ""
