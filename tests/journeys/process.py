@@ -44,7 +44,7 @@ class Server:
     async def start(self) -> None:
         with (self._folder / "server.log").open("ab") as log:
             self._process = await self._spawn(log)
-        async with httpx.AsyncClient(base_url=self.url) as http, asyncio.timeout(30):
+        async with httpx.AsyncClient(base_url=self.url) as http, asyncio.timeout(60):
             while self._process.returncode is None:
                 try:
                     if (await http.get("/health")).status_code == 200:
