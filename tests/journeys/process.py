@@ -78,7 +78,7 @@ class Server:
 
     async def ended(self) -> int:
         assert self._process is not None
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             return await self._process.wait()
 
     @property

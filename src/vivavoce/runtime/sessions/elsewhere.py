@@ -19,7 +19,7 @@ from datetime import datetime
 
 import orjson
 
-from vivavoce.errors import VivavoceError
+from vivavoce.errors import Fenced, VivavoceError
 from vivavoce.language.en.gist import gist_of
 from vivavoce.runtime.calls.outcomes import recalled
 from vivavoce.runtime.calls.records import wire_id
@@ -150,7 +150,11 @@ class Recovery:
         """Those that are this server's since a moment ago, as whoever left them had them. Whose
         written sessions died, and the role they had: something may wait for its answer there."""
         written: list[tuple[Conversation, Role]] = []
-        count = sum([await self._recovered(one, written) for one in sessions])
+        count = 0
+        for session in sessions:
+            if self._parts.instance.draining:
+                break  # they stay as they are: with the end of this life they are anybody's
+            count += await self._recovered(session, written)
         if count:
             log.info("Sessions picked up", extra={"count": count})
         return written
@@ -163,6 +167,8 @@ class Recovery:
             return False  # a client's own record ends when the client says so
         try:
             return await self._pick_up(session, written)
+        except Fenced:  # it is another server's by now, and so is its call
+            return False
         except Exception:  # the boundary of one session: the next may be well
             log.exception("A session cannot be picked up", extra={"session_id": session.id})
             await self._give_up(session)
