@@ -368,6 +368,9 @@ class Talker:
         """Tools, and when."""
         self.alone: list[tuple[float, float]] = []
         """When nobody listened in on the call: since when, and until when."""
+        self.taken: list[float] = []
+        """When it heard that another server has it, since the first was silent: perhaps only slow,
+        and then it listened and stored nothing."""
         self.told: list[int] = []
         """The positions of the events that it was told."""
         self._chance = random.Random(seed)
@@ -432,14 +435,17 @@ class Talker:
 
     async def _read(self, response: httpx.Response) -> None:
         if response.status_code == 200:
-            async for kind, _, position in frames(response):
+            async for kind, told, position in frames(response):
                 assert kind != "stream.reset", "the log forgot something"
+                if kind == "session.moved" and told["reason"] == "lost":
+                    self.taken.append(time.monotonic())
                 if position is not None:
                     self.told.append(position)
 
     def surely_heard(self, at: float) -> bool:
         """Somebody listened in then, and for long enough to store it."""
-        return not any(since - SURE < at < until for since, until in self.alone)
+        silent = [(moment - TAKEN, moment) for moment in self.taken]
+        return not any(since - SURE < at < until for since, until in (*self.alone, *silent))
 
 
 @dataclass
@@ -545,7 +551,7 @@ class Judged:
         self._trouble = trouble
         self.wrong: list[str] = []
         self.alone: list[float] = []
-        self.handed_in = self.answered = 0
+        self.handed_in = self.answered = self.cut = 0
 
     async def look_at(self, talker: Talker) -> None:
         if talker.call.over:
@@ -585,11 +591,16 @@ class Judged:
             answer = await self._http.post(f"{path}/transcript", json={"entries": entries})
             assert answer.status_code == 200, answer.text
         after = (await self._http.get(path)).json()["transcript"]
-        texts = Counter(entry["text"] for entry in after if entry["entry_type"] in SPOKEN)
-        wanted = [*talker.acknowledged, *(one.text for one in talker.said)]
-        self.wrong += [
-            f"{text} is there {texts[text]} times" for text in wanted if texts[text] != 1
-        ]
+        texts = Counter(entry["text"] for entry in after if entry["entry_type"] == "system")
+        wrong = [text for text in talker.acknowledged if texts[text] != 1]
+        items = Counter(entry.get("item_id") for entry in after)
+        wrong += [one.text for one in talker.said if items[one.item_id] != 1]
+        self.wrong += [f"{text} is not there once" for text in wrong]
+        told = {entry.get("item_id"): entry["text"] for entry in after}
+        # Whoever died in the middle of an answer knew of as much as had been heard.
+        cut = [one for one in talker.said if told.get(one.item_id) != one.text]
+        self.cut += len(cut)
+        self.wrong += [f"{one.text} is cut" for one in cut if talker.surely_heard(one.at)]
 
     def _tools(self, talker: Talker) -> None:
         outputs = Counter(
@@ -617,7 +628,7 @@ class Judged:
         return (
             f"{len(self._trouble.killed)} kills, {len(self._trouble.drained)} drains, "
             f"{self._trouble.gave_up} gave up; {sum(len(one.said) for one in every)} things said, "
-            f"{self.handed_in} handed in, "
+            f"{self.handed_in} handed in, {self.cut} cut, "
             f"{sum(len(one.acknowledged) for one in every)} notes, "
             f"{self.answered} of {sum(len(one.asked) for one in every)} tools answered, "
             f"{sum(len(one.told) for one in every)} events; "
@@ -627,9 +638,6 @@ class Judged:
 
     def check(self) -> None:
         assert not self.wrong, self.wrong[:20]
-
-
-SPOKEN = ("user", "assistant", "system")
 
 
 async def positions_of(http: httpx.AsyncClient, session_id: str) -> list[int]:

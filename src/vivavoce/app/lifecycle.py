@@ -136,10 +136,12 @@ async def _drain(here: Server) -> None:
             return
         if not await here.instance.others():
             return
+        loop = asyncio.get_running_loop()
+        until = loop.time() + here.settings.drain_seconds
         with suppress(TimeoutError):  # what was just being picked up is handed over with the rest
-            async with asyncio.timeout(here.settings.drain_seconds):
+            async with asyncio.timeout_at(until):
                 await here.instance.at_rest()
-        await here.voice.hand_over(here.settings.drain_seconds)
+        await here.voice.hand_over(max(0.0, until - loop.time()))
     except VivavoceError as fault:
         log.warning("Calls could not be handed over: %s", fault.message)
 

@@ -170,6 +170,8 @@ class Recovery:
         except Fenced:  # it is another server's by now, and so is its call
             return False
         except Exception:  # the boundary of one session: the next may be well
+            if self._parts.instance.draining:
+                return False  # others may do better
             log.exception("A session cannot be picked up", extra={"session_id": session.id})
             await self._give_up(session)
             return False
@@ -197,6 +199,8 @@ class Recovery:
         setup = at(setup, self._parts.providers.of(session))
         budget = await self._admission.budget(session)
         live = self._maker.assemble(session, conversation, setup, budget)
+        if self._parts.instance.draining:
+            return False  # what lives is being handed over already
         self._registry.start(live)
         if session.call_id is None or remembered(session).text:  # its connection was all it had
             await live.post(End("error", Status.ERROR))
