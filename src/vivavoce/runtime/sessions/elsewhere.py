@@ -151,6 +151,8 @@ class Recovery:
         """Those that are this server's since a moment ago, as whoever left them had them. Whose
         written sessions died, and the role they had: something may wait for its answer there."""
         written: list[tuple[Conversation, Role]] = []
+        if self._parts.instance.draining:
+            return written  # they stay as they are: with the end of this life they are anybody's
         async with asyncio.TaskGroup() as group:  # each asks the store a dozen times
             taking = [group.create_task(self._recovered(one, written)) for one in sessions]
         count = sum(task.result() for task in taking)
@@ -164,8 +166,6 @@ class Recovery:
         """Was it picked up?"""
         if session.metadata.get("tracked") or self._registry.get(session.id) is not None:
             return False  # a client's own record ends when the client says so
-        if self._parts.instance.draining:
-            return False  # it stays as it is: with the end of this life it is anybody's
         try:
             return await self._pick_up(session, written)
         except Fenced:  # it is another server's by now, and so is its call
