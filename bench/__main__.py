@@ -27,6 +27,7 @@ SHORT = {
     "sandbox": "bench.tools.sandbox",
 }
 LONG = {
+    "continuity": "bench.continuity",
     "conversations": "bench.conversations",
     "engine": "bench.engine.answers",
     "load": "bench.load",

@@ -44,7 +44,7 @@ class Server:
     async def start(self) -> None:
         with (self._folder / "server.log").open("ab") as log:
             self._process = await self._spawn(log)
-        async with httpx.AsyncClient(base_url=self.url) as http, asyncio.timeout(30):
+        async with httpx.AsyncClient(base_url=self.url) as http, asyncio.timeout(60):
             while self._process.returncode is None:
                 try:
                     if (await http.get("/health")).status_code == 200:
@@ -78,7 +78,7 @@ class Server:
 
     async def ended(self) -> int:
         assert self._process is not None
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             return await self._process.wait()
 
     @property

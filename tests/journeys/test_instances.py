@@ -9,8 +9,10 @@ import random
 import shutil
 import signal
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from tests.brain.chat_server import Reply, event, serving
 from tests.brain.chat_server import call as chunk
 from tests.contract.postgres import drop_database, new_database
 from tests.journeys.process import Server
-from tests.journeys.stage import Watcher
+from tests.journeys.stage import Watcher, frames
 from tests.offers import OFFER
 from tests.server.doors import soon
 from vivavoce.testing.provider import ScriptedProvider
@@ -44,6 +46,7 @@ class Fleet:
     def __init__(self, provider: ScriptedProvider, folder: Path, database: str) -> None:
         self.provider, self._folder, self._database = provider, folder, database
         self.servers: dict[str, Server] = {}
+        self._http: dict[str, httpx.AsyncClient] = {}
 
     def make(self, name: str, **settings: str) -> Server:
         folder = self._folder / f"{name}-{len(self.servers)}"
@@ -60,10 +63,21 @@ class Fleet:
             made.append(server)
         return made
 
+    def http(self, server: Server) -> httpx.AsyncClient:
+        """One for each: to make one takes longer than to ask."""
+        if server.url not in self._http:
+            limits = httpx.Limits(max_connections=None)
+            self._http[server.url] = httpx.AsyncClient(
+                base_url=server.url, timeout=httpx.Timeout(30, pool=None), limits=limits
+            )
+        return self._http[server.url]
+
     def running(self) -> list[Server]:
         return [server for server in self.servers.values() if server.running]
 
     async def stop(self) -> None:
+        for http in self._http.values():
+            await http.aclose()
         for server in self.servers.values():
             if server.running:
                 await server.stop(signal.SIGKILL)
@@ -346,77 +360,299 @@ async def test_what_a_dead_server_asked_is_answered_once_and_runs_nothing(
 
 
 class Talker:
-    """Somebody who talks on one call and notes things down, and does not notice that servers come
-    and go: whoever does not answer is asked elsewhere."""
+    """Somebody who talks on one call, uses a tool now and then and notes things down, and does not
+    notice that servers come and go: whoever does not answer is asked elsewhere."""
 
-    def __init__(self, servers: Fleet, session_id: str, call: ScriptedCall) -> None:
+    def __init__(self, servers: Fleet, session_id: str, call: ScriptedCall, seed: int) -> None:
         self.servers, self.session_id, self.call = servers, session_id, call
         self.acknowledged: list[str] = []
-        self.said = 0
+        self.said: list[Said] = []
+        self.asked: list[tuple[str, float]] = []
+        """Tools, and when."""
+        self.alone: list[tuple[float, float]] = []
+        """When nobody listened in on the call: since when, and until when."""
+        self.taken: list[float] = []
+        """When it heard that another server has it, since the first was silent: perhaps only slow,
+        and then it listened and stored nothing."""
+        self.told: list[int] = []
+        """The positions of the events that it was told."""
+        self._chance = random.Random(seed)
 
     async def talk(self, over: asyncio.Event) -> None:
+        number = 0
         while not over.is_set():
-            with suppress(AssertionError):  # nobody is attached for a moment
+            with suppress(AssertionError, TimeoutError):  # nobody listens in for a moment
                 await self.call.attached(timeout=TAKEN)
-                await self.call.user_says(f"Question {self.said}")
-                await self.call.assistant_says(f"Answer {self.said}")
-                self.said += 1
-            await self.note()
-            await asyncio.sleep(0.2)
+                await self._turn(number)
+            number += 1
+            await self._note()
+            await asyncio.sleep(self._chance.uniform(*PAUSES))
 
-    async def note(self) -> None:
+    async def _turn(self, number: int) -> None:
+        talk = self.call.conversation
+        if number % 6 == 5:
+            self.asked.append((f"call_{number}", time.monotonic()))
+            await self.call.calls_tool("current_time", {"time_zone": "UTC"}, f"call_{number}")
+            return
+        question = talk.user_says(f"Question {number}")
+        self._remember(question[0]["item_id"], "user", f"Question {number}")
+        await self.call.emit(*question)
+        answer = talk.assistant_says(f"Answer {number}")
+        begun = next(one for one in answer if one["type"] == "response.output_item.added")
+        self._remember(begun["item"]["id"], "assistant", f"Answer {number}")
+        await self.call.emit(*answer)
+
+    def _remember(self, item_id: str, who: str, text: str) -> None:
+        self.said.append(Said(item_id, who, text, time.monotonic()))
+
+    async def _note(self) -> None:
         number = len(self.acknowledged)
         entry = {"id": f"note-{number}", "entry_type": "system", "text": f"Note {number}"}
         path = f"/sessions/{self.session_id}/transcript"
         for server in self.servers.running():
             with suppress(httpx.HTTPError):
-                async with client(server) as http:
-                    answer = await http.post(path, json={"entries": [entry]})
+                answer = await self.servers.http(server).post(path, json={"entries": [entry]})
                 if answer.status_code == 200:
                     self.acknowledged.append(entry["text"])
                     return
 
+    async def listened_to(self) -> None:
+        """Notes when nobody is."""
+        while True:
+            await self.call.detached(timeout=LONG)
+            since = time.monotonic()
+            await self.call.attached(timeout=LONG)
+            self.alone.append((since, time.monotonic()))
 
-async def disturb(servers: Fleet, name: str, how: signal.Signals) -> None:
-    """One goes, and comes back a little later."""
-    server = servers.servers[name]
-    await server.stop(how)
-    await asyncio.sleep(1)
-    await server.start()
+    async def watch(self) -> None:
+        """Reads events at any server, and goes on at another after the last one seen."""
+        while True:
+            if running := self.servers.running():
+                http = self.servers.http(self._chance.choice(running))
+                headers = {"x-session-id": self.session_id}
+                headers["last-event-id"] = str(self.told[-1] if self.told else 0)
+                with suppress(httpx.HTTPError):
+                    async with http.stream("GET", "/events", headers=headers) as response:
+                        await self._read(response)
+            await asyncio.sleep(0.1)
+
+    async def _read(self, response: httpx.Response) -> None:
+        if response.status_code == 200:
+            async for kind, told, position in frames(response):
+                assert kind != "stream.reset", "the log forgot something"
+                if kind == "session.moved" and told["reason"] == "lost":
+                    self.taken.append(time.monotonic())
+                if position is not None:
+                    self.told.append(position)
+
+    def surely_heard(self, at: float) -> bool:
+        """Somebody listened in then, and for long enough to store it."""
+        silent = [(moment - TAKEN, moment) for moment in self.taken]
+        return not any(since - SURE < at < until for since, until in (*self.alone, *silent))
+
+
+@dataclass
+class Said:
+    """As the page saw it on its data channel."""
+
+    item_id: str
+    who: str
+    text: str
+    at: float
+
+
+class Trouble:
+    """Whoever comes and goes, and how often."""
+
+    def __init__(self, servers: Fleet, chance: random.Random) -> None:
+        self._servers, self._chance = servers, chance
+        self.killed: list[float] = []
+        self.drained: list[float] = []
+        self.gave_up = 0
+
+    async def once(self) -> None:
+        """One goes, and comes back a little later. One that was too slow ends by itself, and has
+        to be started again, as any supervisor does."""
+        for server in self._servers.servers.values():
+            if not server.running:
+                self.gave_up += 1
+                await server.start()
+        server = self._servers.servers[self._chance.choice(NAMES)]
+        if self._chance.random() < 0.5:
+            self.killed.append(time.monotonic())
+            await server.stop(signal.SIGKILL)
+        else:
+            self.drained.append(time.monotonic())
+            assert await server.stop(signal.SIGTERM) == 0, server.log()[-2000:]
+        await asyncio.sleep(1)
+        await server.start()
+        await asyncio.sleep(self._chance.uniform(0, 2))
+
+    def last_before(self, moment: float) -> float:
+        return max((at for at in (*self.killed, *self.drained) if at < moment), default=0.0)
+
+
+NAMES = ("one", "two", "three")
+PAUSES = (1.5, 5.0)
+"""Seconds between what one says and says next."""
+SURE = 3.0
+"""Seconds in which a server that lives stores what it heard, on a busy machine."""
+LONG = 3600.0
+UNLIMITED = {
+    "VIVAVOCE_DRAIN_SECONDS": "3",
+    "VIVAVOCE_USER_STREAMS": "0",
+    "VIVAVOCE_USER_SYNCS_PER_MINUTE": "0",
+}
 
 
 @pytest.mark.parametrize(
     ("talkers", "seconds"),
     [(6, 30), pytest.param(30, 600, marks=pytest.mark.full)],
 )
-@pytest.mark.timeout(1500)
+@pytest.mark.timeout(1800)
 async def test_servers_are_killed_and_drained_at_random_under_talking_sessions(
     talkers: int, seconds: float, tmp_path: Path, database: str
 ) -> None:
-    """No call is dropped, none is left without a server, and nothing acknowledged is lost or
-    there twice."""
-    chance, names = random.Random(20260131), ("one", "two", "three")
+    """No call is dropped, none is left without a server, nothing acknowledged is lost or there
+    twice, and every reader sees every event once."""
+    chance = random.Random(20260131)
     async with fleet(tmp_path, database) as servers:
-        await servers.start(*names, VIVAVOCE_DRAIN_SECONDS="3")
-        spread = [servers.servers[names[number % 3]] for number in range(talkers)]
+        await servers.start(*NAMES, **UNLIMITED)
+        spread = [servers.servers[NAMES[number % 3]] for number in range(talkers)]
         begun = [await begin(server, servers.provider) for server in spread]
-        every = [Talker(servers, *each) for each in begun]
-        over, until = asyncio.Event(), time.monotonic() + seconds
+        every = [Talker(servers, *each, seed) for seed, each in enumerate(begun)]
+        trouble, over = Trouble(servers, chance), asyncio.Event()
         async with asyncio.TaskGroup() as group:
-            for talker in every:
-                group.create_task(talker.talk(over))
+            beside = [group.create_task(one.watch()) for one in every]
+            beside += [group.create_task(one.listened_to()) for one in every]
+            talking = [group.create_task(talker.talk(over)) for talker in every]
+            until = time.monotonic() + seconds
             while time.monotonic() < until:
-                how = chance.choice((signal.SIGKILL, signal.SIGTERM))
-                await disturb(servers, chance.choice(names), how)
-                await asyncio.sleep(chance.uniform(0, 2))
-            settled = time.monotonic()
-            for talker in every:
-                await talker.call.attached(timeout=TAKEN)
-            assert time.monotonic() - settled < TAKEN
+                await trouble.once()
+            with suppress(TimeoutError):  # who is still alone then is counted
+                async with asyncio.timeout(TAKEN):
+                    for talker in every:
+                        if not talker.call.over:
+                            await talker.call.attached(timeout=TAKEN)
             over.set()
-        assert not [talker for talker in every if talker.call.over], "a call was dropped"
-        for talker in every:
-            await _judge(talker, servers.running()[0])
+            await asyncio.wait(talking)
+            await asyncio.sleep(SURE)  # what was said a moment ago is stored in a moment
+            judged = Judged(servers, trouble)
+            for talker in every:
+                await judged.look_at(talker)
+            for task in beside:
+                task.cancel()
+        print(judged.words(every))
+        judged.check()
+
+
+class Judged:
+    """What came of it, counted: a number is worth more than the first that is wrong."""
+
+    def __init__(self, servers: Fleet, trouble: Trouble) -> None:
+        self._http = servers.http(servers.running()[0])
+        self._trouble = trouble
+        self.wrong: list[str] = []
+        self.alone: list[float] = []
+        self.handed_in = self.answered = self.cut = 0
+
+    async def look_at(self, talker: Talker) -> None:
+        if talker.call.over:
+            self.wrong.append("a call was dropped")
+            return
+        try:
+            await talker.call.attached(timeout=0.1)
+        except AssertionError:
+            self.wrong.append("a call was left alone")
+        for since, until in talker.alone:
+            # Who had just claimed it may have been the next to go.
+            last = max(since, self._trouble.last_before(until))
+            self.alone.append(until - last)
+            if until - last > TAKEN:
+                self.wrong.append(f"a call was alone for {until - last:.1f} s")
+        path = f"/sessions/{talker.session_id}"
+        shown = (await self._http.get(path)).json()
+        if shown["session"]["status"] != "active":
+            self.wrong.append(f"a session is {shown['session']['status']}")
+        await self._said(talker, shown["transcript"])
+        self._tools(talker)
+        await self._events(talker)
+
+    async def _said(self, talker: Talker, before: list[dict[str, Any]]) -> None:
+        """A page hands in what it saw and the server has not."""
+        there = {entry.get("item_id") for entry in before}
+        missing = [one for one in talker.said if one.item_id not in there]
+        lost = [one.text for one in missing if talker.surely_heard(one.at)]
+        self.wrong += [f"{text} was heard and not stored" for text in lost]
+        self.handed_in += len(missing)
+        path = f"/sessions/{talker.session_id}"
+        for at in range(0, len(missing), 50):
+            entries = [
+                {"entry_type": one.who, "text": one.text, "item_id": one.item_id}
+                for one in missing[at : at + 50]
+            ]
+            answer = await self._http.post(f"{path}/transcript", json={"entries": entries})
+            assert answer.status_code == 200, answer.text
+        after = (await self._http.get(path)).json()["transcript"]
+        texts = Counter(entry["text"] for entry in after if entry["entry_type"] == "system")
+        wrong = [text for text in talker.acknowledged if texts[text] != 1]
+        items = Counter(entry.get("item_id") for entry in after)
+        wrong += [one.text for one in talker.said if items[one.item_id] != 1]
+        self.wrong += [f"{text} is not there once" for text in wrong]
+        told = {entry.get("item_id"): entry["text"] for entry in after}
+        # Whoever died in the middle of an answer knew of as much as had been heard.
+        cut = [one for one in talker.said if told.get(one.item_id) != one.text]
+        self.cut += len(cut)
+        self.wrong += [f"{one.text} is cut" for one in cut if talker.surely_heard(one.at)]
+
+    def _tools(self, talker: Talker) -> None:
+        outputs = Counter(
+            item["call_id"]
+            for item in talker.call.conversation.ledger.items.values()
+            if item["type"] == "function_call_output"
+        )
+        for call_id, at in talker.asked:
+            least = 1 if talker.surely_heard(at) else 0
+            self.answered += outputs[call_id]
+            if not least <= outputs[call_id] <= 1:
+                self.wrong.append(f"{call_id} was answered {outputs[call_id]} times")
+
+    async def _events(self, talker: Talker) -> None:
+        log = await positions_of(self._http, talker.session_id)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TAKEN):
+                while not talker.told or talker.told[-1] < log[-1]:
+                    await asyncio.sleep(0.05)
+        if [one for one in talker.told if one <= log[-1]] != log:
+            self.wrong.append("a reader missed an event, or saw one twice")
+
+    def words(self, every: list[Talker]) -> str:
+        alone = sorted(self.alone) or [0.0]
+        return (
+            f"{len(self._trouble.killed)} kills, {len(self._trouble.drained)} drains, "
+            f"{self._trouble.gave_up} gave up; {sum(len(one.said) for one in every)} things said, "
+            f"{self.handed_in} handed in, {self.cut} cut, "
+            f"{sum(len(one.acknowledged) for one in every)} notes, "
+            f"{self.answered} of {sum(len(one.asked) for one in every)} tools answered, "
+            f"{sum(len(one.told) for one in every)} events; "
+            f"{len(alone)} times alone, p50 {alone[len(alone) // 2]:.1f}, most {alone[-1]:.1f} s; "
+            f"wrong: {dict(Counter(self.wrong).most_common(20))}"
+        )
+
+    def check(self) -> None:
+        assert not self.wrong, self.wrong[:20]
+
+
+async def positions_of(http: httpx.AsyncClient, session_id: str) -> list[int]:
+    """The session's whole log."""
+    found: list[int] = []
+    while True:
+        query: dict[str, str | int] = {"session_id": session_id, "limit": 500}
+        query["since"] = found[-1] if found else 0
+        page = (await http.get("/session/pending_updates", params=query)).json()
+        found += [update["id"] for update in page["queued_updates"]]
+        if not page["has_more"]:
+            return found
 
 
 async def test_a_task_of_a_killed_server_goes_on_at_another_and_ends_once(
@@ -449,24 +685,6 @@ async def test_a_task_of_a_killed_server_goes_on_at_another_and_ends_once(
         async with client(two) as http:
             [task] = (await http.get("/tasks")).json()["tasks"]
             assert task["status"] == "completed"
-
-
-async def _judge(talker: Talker, server: Server) -> None:
-    texts = await transcript(server, talker.session_id)
-    notes = [text for text in texts if text.startswith("Note")]
-    assert sorted(notes) == sorted(set(notes)), "an entry is doubled"
-    assert set(talker.acknowledged) <= set(notes), "an acknowledged entry is missing"
-    said = [text for text in texts if not text.startswith("Note")]
-    assert len(said) == len(set(said)), "something said is there twice"
-    assert talker.said > 0
-    async with client(server) as http:
-        told = (await http.get(f"/sessions/{talker.session_id}")).json()
-        assert told["session"]["status"] == "active"
-        pending = await http.get(
-            "/session/pending_updates", params={"session_id": talker.session_id, "since": 0}
-        )
-    positions = [update["id"] for update in pending.json()["queued_updates"]]
-    assert positions == sorted(set(positions))
 
 
 async def _within(watcher: Watcher, kind: str, seconds: float) -> dict[str, Any]:

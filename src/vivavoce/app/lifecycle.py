@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -87,9 +87,9 @@ async def running(here: Server) -> AsyncIterator[None]:
         await stack.enter_async_context(here.intents.running(here.answering))
         async with here.registry.running(), here.work.running():
             take = partial(_take, here, group, chores)
+            chores.append(group.create_task(here.instance.run(take), name="instance"))
             # Before anyone can ask for what is being picked up.
             await here.instance.settle(take)
-            chores.append(group.create_task(here.instance.run(take), name="instance"))
             if not here.instance.alone:
                 chores.append(group.create_task(here.relay.run(), name="relay"))
             chores.append(group.create_task(here.reminders.run(), name="reminders"))
@@ -136,7 +136,12 @@ async def _drain(here: Server) -> None:
             return
         if not await here.instance.others():
             return
-        await here.voice.hand_over(here.settings.drain_seconds)
+        loop = asyncio.get_running_loop()
+        until = loop.time() + here.settings.drain_seconds
+        with suppress(TimeoutError):  # what was just being picked up is handed over with the rest
+            async with asyncio.timeout_at(until):
+                await here.instance.at_rest()
+        await here.voice.hand_over(max(0.0, until - loop.time()))
     except VivavoceError as fault:
         log.warning("Calls could not be handed over: %s", fault.message)
 

@@ -28,7 +28,6 @@ RENEWED = 4
 """Times within a lease."""
 LOOK_SECONDS = 1.0
 _FOR_NAME = 0.25
-_ALL = 50
 
 Take = Callable[[Claimed], Awaitable[None]]
 
@@ -53,6 +52,13 @@ class Instance:
         self.lost = asyncio.Event()
         """Another server has ended this life."""
         self._unsure_until = 0.0
+        self._rests = asyncio.Event()
+        self._rests.set()
+        self._settled = asyncio.Event()
+
+    async def at_rest(self) -> None:
+        """Until nothing is being taken up; while it drains, nothing more will be."""
+        await self._rests.wait()
 
     async def join(self) -> None:
         """Raises `Unavailable` where a server of this name goes on. One that died without a word is
@@ -80,9 +86,12 @@ class Instance:
             await self._store.leave()
 
     async def settle(self, take: Take) -> None:
-        """At the start: what is this server's own from before, or nobody's."""
-        while (found := await self._store.claim(_ALL)) != Claimed():
+        """At the start: what is this server's own from before, or nobody's, a little at a time,
+        since others take their share. It may be more than can be taken up within a lease, so `run`
+        goes beside it."""
+        while (found := await self._store.claim()) != Claimed():
             await take(found)
+        self._settled.set()
 
     async def run(self, take: Take) -> None:
         """Until it is cancelled: stays, and takes up what others leave."""
@@ -122,23 +131,33 @@ class Instance:
             return
 
     async def _watch(self, take: Take) -> None:
+        await self._settled.wait()
         while True:
             await asyncio.sleep(self._look)
-            if self.draining or time.monotonic() < self._unsure_until:
-                continue
+            self._rests.clear()
             try:
-                found = await self._store.claim()
-                if found != Claimed():
-                    log.info(
-                        "Claimed what others left",
-                        extra=fields(
-                            instances=len(found.gone),
-                            sessions=len(found.sessions),
-                            tasks=len(found.tasks),
-                        ),
-                    )
-                    await take(found)
+                # A little at a time, so that several servers share it.
+                while await self._taken_up(take):
+                    pass
             except Fenced:
                 continue  # `_stay` finds out, and says so
             except Exception:  # the boundary of one look: the next may do better
                 log.exception("What others left could not be taken up")
+            finally:
+                self._rests.set()
+
+    async def _taken_up(self, take: Take) -> bool:
+        """Was there anything?"""
+        if self.draining or time.monotonic() < self._unsure_until:
+            return False
+        found = await self._store.claim()
+        if found == Claimed():
+            return False
+        log.info(
+            "Claimed what others left",
+            extra=fields(
+                instances=len(found.gone), sessions=len(found.sessions), tasks=len(found.tasks)
+            ),
+        )
+        await take(found)
+        return True

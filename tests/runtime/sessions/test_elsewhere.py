@@ -73,6 +73,24 @@ async def test_a_delete_at_another_server_ends_the_call_at_its_owner(tmp_path: P
         await there.create("ada", Options())  # there is room again
 
 
+async def test_a_server_that_goes_down_drops_no_call_that_it_had_just_claimed(
+    tmp_path: Path,
+) -> None:
+    """Whoever looks next has it."""
+    async with two_servers(tmp_path) as ((d, here), (other, there)):
+        opened = await here.create("ada", Options())
+        theirs = await call(d, opened)
+        claimed = await other.here.store.session(opened.session.id, user_id="ada")
+        assert claimed is not None
+        other.here.instance.draining = True
+        assert await there.recovery.take([claimed]) == []
+        assert there.live(opened.session.id, "ada") is None
+        assert not theirs.over
+        kept = await other.here.store.session(opened.session.id, user_id="ada")
+        assert kept is not None
+        assert kept.status is Status.ACTIVE
+
+
 async def test_a_session_is_taken_over_from_another_server(tmp_path: Path) -> None:
     async with two_servers(tmp_path) as ((d, here), (other, there)):
         opened = await here.create("ada", Options())

@@ -12,6 +12,7 @@ is answered as unknown, never run again. A session without a call is over.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import deque
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from datetime import datetime
 
 import orjson
 
-from vivavoce.errors import VivavoceError
+from vivavoce.errors import Fenced, VivavoceError
 from vivavoce.language.en.gist import gist_of
 from vivavoce.runtime.calls.outcomes import recalled
 from vivavoce.runtime.calls.records import wire_id
@@ -150,7 +151,11 @@ class Recovery:
         """Those that are this server's since a moment ago, as whoever left them had them. Whose
         written sessions died, and the role they had: something may wait for its answer there."""
         written: list[tuple[Conversation, Role]] = []
-        count = sum([await self._recovered(one, written) for one in sessions])
+        if self._parts.instance.draining:
+            return written  # they stay as they are: with the end of this life they are anybody's
+        async with asyncio.TaskGroup() as group:  # each asks the store a dozen times
+            taking = [group.create_task(self._recovered(one, written)) for one in sessions]
+        count = sum(task.result() for task in taking)
         if count:
             log.info("Sessions picked up", extra={"count": count})
         return written
@@ -163,7 +168,11 @@ class Recovery:
             return False  # a client's own record ends when the client says so
         try:
             return await self._pick_up(session, written)
+        except Fenced:  # it is another server's by now, and so is its call
+            return False
         except Exception:  # the boundary of one session: the next may be well
+            if self._parts.instance.draining:
+                return False  # others may do better
             log.exception("A session cannot be picked up", extra={"session_id": session.id})
             await self._give_up(session)
             return False
@@ -191,6 +200,8 @@ class Recovery:
         setup = at(setup, self._parts.providers.of(session))
         budget = await self._admission.budget(session)
         live = self._maker.assemble(session, conversation, setup, budget)
+        if self._parts.instance.draining:
+            return False  # what lives is being handed over already
         self._registry.start(live)
         if session.call_id is None or remembered(session).text:  # its connection was all it had
             await live.post(End("error", Status.ERROR))
