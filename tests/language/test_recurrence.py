@@ -27,6 +27,8 @@ RULES = {
     "freq=daily;count=5": "FREQ=DAILY;COUNT=5",
     "FREQ=DAILY;UNTIL=20261201T120000Z": "FREQ=DAILY;UNTIL=20261201T070000",
     "every day": "FREQ=DAILY",
+    "all the days except Monday": "FREQ=WEEKLY;BYDAY=TU,WE,TH,FR,SA,SU",
+    "on first date of each month": "FREQ=MONTHLY;BYMONTHDAY=1",
     "daily": "FREQ=DAILY",
     "every single day": "FREQ=DAILY",
     "every morning": "FREQ=DAILY",

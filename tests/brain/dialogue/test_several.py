@@ -301,3 +301,20 @@ def test_one_more_of_the_kind_is_no_other_name_for_what_is_open() -> None:
     talk.says(said, replace(fill(what="learn the guitar"), sure=True))
     talk.says("no date", NO)
     assert {"Run a marathon", "Learn the guitar"} <= set(talk.there)
+
+
+def test_what_is_not_even_begun_is_not_ticked_off() -> None:
+    talk = Talk(DENTIST, GYM)
+    said = "The dentist is done. The gym I have not even started, let it be."
+    dentist, gym = begin("done", task="The dentist"), begin("done", task="The gym")
+    talk.says(said, replace(dentist, sure=True), replace(gym, sure=True))
+    assert [given["task_id"] for _, given in talk.calls] == ["dentist"]
+
+
+def test_the_day_said_before_a_set_is_the_day_of_it_and_bar_keeps_what_it_names() -> None:
+    talk = Talk(DENTIST, GYM, BINS)
+    said = "On Friday, clear the lot. Bar the dentist."
+    told = talk.says(said, replace(begin("delete", task="the lot"), sure=True))
+    assert "Gym" in told
+    assert "Dentist" in talk.there
+    assert "Put the bins out" in talk.there

@@ -4,6 +4,7 @@ wishes, fill and correct them, and let them go. Nothing is done yet.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -127,6 +128,8 @@ class _Turn(Utterance):
         if missing is not None and missing.kind == "none" and answers.lets_go(self.said):
             self._drop()  # nothing is meant by it: "never mind, it's gone"
             return
+        if self._still_open(wish):
+            return
         if not self._names_thing(tool, command) and self._done_to(wish):
             return  # told of what something else is done to, and no wish of its own
         twin = next((w for w in self.begun if self._same_wish(w, wish)), None)
@@ -138,6 +141,17 @@ class _Turn(Utterance):
         anchor = wish.values.get(filling.anchor_slot(self.world.hints[tool]) or "")
         self._counted_from([one for one in self.begun if anchor in self._things_of(one)])
         self.begun.append(wish)
+
+    def _still_open(self, wish: Wish) -> bool:
+        """What is said not to be done yet is not ticked off."""
+        hint = self.world.hints[wish.tool]
+        if hint.careful or any(slot.kind == "time" for slot in hint.slots.values()):
+            return False
+        titles = [self.state.things[one].title for one in self._things_of(wish)
+                  if one in self.state.things]  # fmt: skip
+        sentences = re.split(r"(?<=[.!?;])\s+", self.said)
+        about = [one for one in sentences if any(similar(one, title) for title in titles)]
+        return bool(about) and all(utterances.not_yet(one) for one in about)
 
     def _counted_from(self, wishes: Sequence[Wish]) -> None:
         """ "Theo has his lesson, you have it there. Twenty minutes before it …": what something is

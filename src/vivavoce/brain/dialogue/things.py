@@ -42,7 +42,8 @@ _TO = 3
 _UNITS = frozenset(listed("minute minutes hour hours day days week weeks month months else"))
 _KEPT = re.compile(
     r"(?i)\b(?:stays?|keep|must stay|can stay|leave (?:the|my|that|it)|remains?|not the|not my|"
-    r"except|but not|apart from|other than)\b"
+    r"except|but not|apart from|other than|barring|bar (?=(?:the|my|our|that)\b)|"
+    r"save (?:for )?(?=(?:the|my|our|that)\b))\b"
 )
 _ALL_BUT = re.compile(
     r"(?i)\b(all|everything|anything|the lot|every \w+|all of \w+),? but\b(?! not)"
@@ -51,6 +52,7 @@ _NEAR = 12
 """Characters: "everything" stands right before its "but"."""
 _STAYING = re.compile(
     r"(?i)\b(?:and|but|leave|keep|stays?|must|can|remains?|except|apart from|other than|not|alone|"
+    r"barring|bar|save(?: for)?|mind|"
     r"(?:just )?(?:where|as) (?:it|that) (?:is|was)|one)\b|[.,;!?]"
 )
 """What is said around the name of what stays."""
@@ -60,7 +62,7 @@ _NOBODY = re.compile(
     r"\bones?\b(?! (?:o'?clock|in the|a\.?m|p\.?m|thirty|fifteen|forty))"
 )
 """The "one" that stands for a thing; the other is an hour."""
-_CLAUSE = re.compile(r"(?<=[.!?;,])\s+|\s+(?=(?:but|except|apart from|other than)\b)")
+_CLAUSE = re.compile(r"(?<=[.!?;,])\s+|\s+(?=(?:but|except|apart from|other than|barring)\b)")
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ß": "s", "æ": "e", "œ": "e", "þ": "t"})
 _SOUNDS = (("ph", "f"), ("ck", "k"), ("th", "t"), ("w", "v"), ("c", "k"), ("q", "k"), ("z", "s"),
            ("y", "i"), ("j", "i"))  # fmt: skip
@@ -114,7 +116,7 @@ def resolve(
     spans = times.find(wanted)
     content = _content(wanted, known)
     if many and (_ALL & set(tokens) or _all_of(wanted, said)):
-        return _set(content, spans, known, there)
+        return _set(content, spans or times.find(_sentence_before(words, said)), known, there)
     if not content and not spans and _POINTING & set(tokens) | _GENERIC & set(tokens):
         pointed = _pointed(tokens, known, there)
         if pointed:
@@ -166,9 +168,13 @@ def _spared(kept: str, known: Known, there: Mapping[str, Thing]) -> list[str]:
 
 def _all_of(words: str, said: str) -> bool:
     """ "Everything that's about the fair", of which only "the fair" was copied."""
+    return bool(_QUANTIFIED & set(_tokens(_sentence_before(words, said))[-_REACH:]))
+
+
+def _sentence_before(words: str, said: str) -> str:
+    """ "On Saturday" of "On Saturday, clear the lot."."""
     at = said.casefold().rfind(words.casefold().strip())
-    before = re.split(r"[.!?;]", said[:at])[-1] if at > 0 else ""
-    return bool(_QUANTIFIED & set(_tokens(before)[-_REACH:]))
+    return re.split(r"[.!?;]", said[:at])[-1] if at > 0 else ""
 
 
 def sets_in(text: str) -> list[str]:

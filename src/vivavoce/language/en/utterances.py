@@ -132,6 +132,18 @@ def adds_to_that(text: str) -> bool:
     return _ALSO.search(text) is not None and _GOES_BACK.search(text) is None
 
 
+_NOT_YET = re.compile(
+    r"(?i)(?:\b(?:not|never)\b|n['’]t\b)(?:\s+(?:even|yet|really|been|quite|properly)){0,2}\s+"
+    r"(?:started|begun|touched|done|finished|got (?:to|round)|managed|looked at|made)\b|"
+    r"\b(?:let|leave) (?:it|that|this|them) (?:be|alone|open|where)\b"
+)
+
+
+def not_yet(clause: str) -> bool:
+    """ "The inventory I have not even started, let it be"."""
+    return _NOT_YET.search(clause) is not None
+
+
 _GREETS = re.compile(
     r"(?i)\W*(?:(?:oh|well|ah|and|so)\W+)*(?:hi|hello|hey|hiya|howdy|g'day|greetings|"
     r"(?:good )?(?:morning|afternoon|evening)|good day)(?:\W+(?:to you|\w+))?\W*"

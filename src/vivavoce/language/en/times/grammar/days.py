@@ -154,7 +154,7 @@ def date_at(t: Tokens, at: int) -> Found | None:
     number, end = nth
     if t.word(end) in lex.WEEKDAYS and (found := _nth_weekday(t, begun, number, end)):
         return found
-    end += t.word(end) == "day"
+    end += t.word(end) in ("day", "date")
     ahead = end + (t.word(end) == "of")
     if (month := month_at(t, ahead)) and (
         t.word(end) == "of" or month[0] != 5 or t.word(month[1]) not in lex.FUNCTION - lex.BRIDGES

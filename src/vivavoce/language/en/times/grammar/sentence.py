@@ -68,6 +68,8 @@ def every_at(t: Tokens, at: int) -> Found | None:
     word = t.word(at)
     if word in ("every", "each"):
         return _each(t, at)
+    if (end := max(t.after(at, "all", "days"), t.after(at, "all", "the", "days"))) > 0:
+        return Found(Every(freq="DAILY"), at, end)
     if word in _ADVERBS:
         return Found(Every(freq=_ADVERBS[word][0], interval=_ADVERBS[word][1]), at, at + 1)
     if word == "bi" and t.word(t.skip(at + 1)) == "weekly":
@@ -265,6 +267,8 @@ def _of_month(t: Tokens, at: int) -> int:
         ("each", "month"),
         ("in", "every", "month"),
         ("of", "a", "month"),
+        ("of", "all", "months"),
+        ("of", "all", "the", "months"),
     ):
         if (end := t.after(at, *tail)) > 0:
             return end
@@ -289,7 +293,7 @@ def _monthly(t: Tokens, at: int) -> Found | None:
         after = _of_month(t, working + 1)
         found = Every(freq="MONTHLY", days=_WEEKLY, position=numbers[0])
         return Found(found, begun, after) if after and len(numbers) == 1 else None
-    end += t.word(end) == "day"
+    end += t.word(end) in ("day", "date")
     after = _of_month(t, end)
     if not after or t.word(after - 2) not in ("every", "each"):
         return None  # "the first of the month" is one day
