@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from tests.journeys.stage import stage
 from tests.offers import OFFER
+from vivavoce.testing.provider import ScriptedProvider, canned_answer
 from vivavoce.testing.realtime.call import ScriptedCall
 from vivavoce.testing.realtime.faults import BadJson, Close, Drop, Garbage, HttpError, RefuseAttach
 from vivavoce.wire.realtime.facts import InputCommitted, UserTranscript
@@ -163,3 +165,66 @@ async def test_what_the_page_saw_of_an_outage_is_stored_once_whoever_tells_of_it
         await live.submit(UserTranscript("item_missed", "Two."))
         shown = await st.get(f"/sessions/{session['session_id']}")
         assert [entry["text"] for entry in shown["transcript"]] == ["One.", "Two."]
+
+
+async def test_words_that_the_page_handed_in_are_not_taken_for_unheard_at_the_end(
+    tmp_path: Path,
+) -> None:
+    """The sideband saw that something was said, and broke before the words came."""
+    async with stage(tmp_path, **QUICK) as st:
+        session, call, watcher = await st.talk()
+        path = f"/sessions/{session['session_id']}"
+        item = await call.user_says("Buy a kite.", transcript="late")
+        await watcher.wait_for("speech.stopped")
+        await call.inject(Drop())
+        entry = {"item_id": item, "entry_type": "user", "text": "Buy a kite."}
+        await st.post(f"{path}/transcript", {"entries": [entry]})
+        told = await watcher.wait_for("transcription.completed")
+        assert (told["item_id"], told["transcript"]) == (item, "Buy a kite.")
+        await st.post(f"{path}/end")
+        shown = await st.get(path)
+        assert [entry["text"] for entry in shown["transcript"]] == ["Buy a kite."]
+
+
+async def test_an_answer_whose_end_only_the_page_saw_was_heard_to_its_end(tmp_path: Path) -> None:
+    async with stage(tmp_path, **QUICK) as st:
+        session, call, watcher = await st.talk()
+        path = f"/sessions/{session['session_id']}"
+        await call.assistant_says("It flies very high.", played=False)
+        await watcher.wait_for("assistant.speaking")
+        await call.inject(Drop())
+        item = call.conversation.ledger.last_item
+        entry = {"item_id": item, "entry_type": "assistant", "text": "It flies very high."}
+        await st.post(f"{path}/transcript", {"entries": [entry]})
+        await watcher.wait_for("assistant.done")
+        await st.post(f"{path}/end")
+        [kept] = (await st.get(path))["transcript"]
+        assert (kept["text"], kept.get("interrupted")) == ("It flies very high.", None)
+
+
+async def test_a_call_that_was_given_up_does_not_come_before_the_next_one(tmp_path: Path) -> None:
+    """The first offer took so long that the client got another key and placed another call."""
+    offered, slow = asyncio.Event(), asyncio.Event()
+
+    async def answer(offer: str) -> str:
+        if not offered.is_set():
+            offered.set()
+            await slow.wait()
+        return await canned_answer(offer)
+
+    async with stage(tmp_path, ScriptedProvider(answer=answer), **QUICK) as st:
+        session = await st.post("/session")
+        bearer = {"authorization": f"Bearer {session['client_secret']['value']}"}
+        headers = {"content-type": "application/sdp", **bearer}
+        first = st.group.create_task(st.http.post("/sdp", content=OFFER, headers=headers))
+        await offered.wait()
+        again = await st.get("/session/reconnect", headers={"x-session-id": session["session_id"]})
+        second = await st.connect(again["ephemeral_key"])
+        slow.set()
+        assert (await first).status_code == 409
+        given_up = await st.provider.next_call()
+        await given_up.ended()
+        assert not second.over
+        live = st.here.registry.get(session["session_id"])
+        assert live is not None
+        assert live.records.session.call_id == second.id

@@ -8,6 +8,7 @@ import pytest
 
 from tests.session.scene import SESSION, Scene, call, message, sent, told, user_turn
 from vivavoce.session import events as ev
+from vivavoce.session.calling import IF_UNANSWERED
 from vivavoce.session.effects import Attach, Close, HangUp, RunTool, Send, StartTimer, StopTimer
 from vivavoce.session.policy import Policy
 from vivavoce.wire import events as ve
@@ -38,9 +39,41 @@ def test_what_was_sent_into_a_dying_sideband_is_sent_again_under_the_same_id() -
     scene.send(ev.SidebandLost(1006, hung_up=False))
     back = scene.send(ev.SidebandUp())
     assert [c.item_id for c in sent(back, cmd.CreateItem)] == [first.item_id]
-    assert len(sent(back, cmd.CreateResponse)) == 1
+    assert not sent(back, cmd.CreateResponse), "was it there? That is told in a moment"
+    added = rt.ItemAdded(rt.Item(id=first.item_id, type="function_call_output"), "item_call_1")
+    (asked,) = sent(scene.send(added), cmd.CreateResponse)
+    assert asked.response is None, "it was not, so nobody can have answered it"
+
+
+def test_what_may_have_been_answered_is_not_asked_twice_as_if_it_had_not() -> None:
+    scene = Scene().connect()
+    scene.send(rt.ResponseCreated("r1"), call(), rt.ResponseDone("r1"))
+    scene.send(ev.ToolFinished("call_1", "x"))
+    scene.send(ev.SidebandLost(1006, hung_up=False))
+    back = scene.send(ev.SidebandUp())
     exists = rt.Fault("item_already_exists", "", sent(back, cmd.CreateItem)[0].event_id)
-    assert scene.send(exists) == []
+    (asked,) = sent(scene.send(exists), cmd.CreateResponse)
+    assert str((asked.response or {})["instructions"]).endswith(IF_UNANSWERED)
+
+
+def _wait_call(status: str, arguments: str | None = None) -> rt.Item:
+    kind = "function_call"
+    return rt.Item("item_1", kind, None, status, "", False, "wait", "c1", arguments)
+
+
+def test_a_call_that_broke_off_in_the_middle_of_its_arguments_runs_once_the_line_is_back() -> None:
+    scene = Scene().connect()
+    scene.send(rt.ResponseCreated("r1"))
+    begun = _wait_call("in_progress")
+    scene.send(rt.OutputItemAdded("r1", begun), rt.ItemAdded(begun, None))
+    scene.send(ev.SidebandLost(1006, hung_up=False))
+    back = scene.send(ev.SidebandUp())
+    assert [c.item_id for c in sent(back, cmd.RetrieveItem)] == ["item_1"]
+    whole = _wait_call("completed", arguments="{}")
+    ran = [e for e in scene.send(rt.ItemRetrieved(whole)) if isinstance(e, RunTool)]
+    assert [(run.call_id, run.name) for run in ran] == [("c1", "wait")]
+    again = scene.send(rt.ItemRetrieved(whole))
+    assert not [e for e in again if isinstance(e, RunTool)]
 
 
 def test_a_tool_that_finishes_while_the_sideband_is_down_is_answered_when_it_is_back() -> None:
@@ -50,6 +83,20 @@ def test_a_tool_that_finishes_while_the_sideband_is_down_is_answered_when_it_is_
     assert not sent(scene.send(ev.ToolFinished("call_1", "x")), cmd.CreateItem)
     back = scene.send(ev.SidebandUp())
     assert sent(back, cmd.CreateItem)[0].item["output"] == "x"
+
+
+def test_what_was_asked_for_when_the_line_went_again_is_asked_for_once_more_and_not_for_ever() -> (
+    None
+):
+    scene = Scene().connect()
+    scene.send(*user_turn("u1"), rt.UserTranscript("u1", "One."))
+    scene.wait(9).send(ev.SidebandLost(1006, hung_up=False))
+    scene.wait(3).send(ev.SidebandUp(), rt.Configured(False, SESSION))
+    scene.send(*user_turn("u3", "u2"), rt.UserTranscript("u3", "Three."))
+    for asked in (["u2"], []):
+        scene.wait(9).send(ev.SidebandLost(1006, hung_up=False))
+        back = scene.wait(3).send(ev.SidebandUp())
+        assert [c.item_id for c in sent(back, cmd.RetrieveItem)] == asked
 
 
 def test_a_sideband_that_only_flickers_comes_to_an_end_too() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.session.scene import SESSION, START, Scene, answer, call, message, sent, told, user_turn
+from vivavoce.session.calling import IF_UNANSWERED
 from vivavoce.session.context import item_of
 from vivavoce.session.effects import Answered, Close, Record, Send, StartTimer
 from vivavoce.session.events import (
@@ -18,7 +19,6 @@ from vivavoce.session.events import (
     TypedText,
 )
 from vivavoce.session.policy import Policy
-from vivavoce.session.sideband import IF_UNANSWERED
 from vivavoce.wire.events import SessionWarning, TranscriptionCompleted
 from vivavoce.wire.realtime import facts as rt
 from vivavoce.wire.realtime.client import CreateItem, CreateResponse, message_item

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import psycopg
+import pytest
 from sqlalchemy import Connection, event, make_url
 
 from tests.contract.postgres import server_url
 from tests.contract.records import conversation, entry, session, uid
 from tests.contract.records import event as happened
+from tests.faults.proxy import Fault, TcpProxy, to_socket
 from tests.store.stores import opened, until
 from vivavoce.errors import Conflict, Unavailable
+from vivavoce.runtime.clock import SystemClock
+from vivavoce.runtime.journal.log import Journal
 from vivavoce.store import SqlStore
+from vivavoce.store import database as databases
 from vivavoce.store.changes import plan
 from vivavoce.store.database import parse
 from vivavoce.store.migrate import prepare
@@ -187,3 +194,44 @@ async def test_a_store_that_cannot_be_reached_says_so(postgres_url: str) -> None
             connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true".encode())
         (placed,) = await store.commit([Announce(happened())])
         assert placed.position == 2
+
+
+async def test_a_database_that_does_not_answer_is_given_up_and_asked_anew(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(databases, "ANSWER_SECONDS", 0.3)
+    async with _behind_a_proxy(postgres_url) as (store, proxy):
+        await store.commit([Announce(happened())])
+        proxy.arm(Fault("half", "up", seconds=0.0))
+        async with asyncio.timeout(30):
+            await store.commit([Announce(happened())])
+        proxy.arm(Fault("half", "down", seconds=0.0))
+        async with asyncio.timeout(30):  # a read may be repeated
+            assert (await store.log_bounds()).latest == 2
+
+
+async def test_a_commit_that_arrives_after_its_line_is_dead_is_told_once(postgres_url: str) -> None:
+    """Whoever asks at once would not see it yet, and write it again."""
+    async with _behind_a_proxy(postgres_url) as (store, proxy):
+        journal = Journal(store, SystemClock())
+        await journal.open()
+        await journal.commit([Announce(happened())])
+        for chunk in range(8):  # one of them is the commit
+            proxy.arm(Fault("late", "up", after=chunk, seconds=0.2))
+            try:
+                await journal.commit([Announce(happened())])
+            except Unavailable:
+                proxy.heal()
+                await journal.commit([Announce(happened())])
+            proxy.heal()
+        assert (await store.log_bounds()).latest == 9
+
+
+@asynccontextmanager
+async def _behind_a_proxy(url: str) -> AsyncIterator[tuple[SqlStore, TcpProxy]]:
+    where = make_url(url)
+    proxy = TcpProxy(to_socket(f"{where.query['host']}/.s.PGSQL.5432"))
+    async with proxy.running():
+        through = where.set(host="127.0.0.1", port=proxy.port, query={})
+        async with opened(through.render_as_string(hide_password=False)) as store:
+            yield store, proxy

@@ -333,6 +333,23 @@ describe("writing", () => {
   });
 });
 
+describe("a message that went unanswered", () => {
+  const SEND = `POST /api/v1/conversations/${ID}/messages`;
+
+  test("is the same message when it is sent again, and another one is not", async () => {
+    const scene = aScene(message("m1", 1));
+    const { archive } = scene.conversation;
+    await archive.show(ID, "One");
+    const lost = refused(503, "Nobody is there");
+    scene.server.next(SEND, lost, lost, lost);
+    for (const words of ["More", " More ", "Less"]) expect(await archive.write(words)).toBe(false);
+    const names = scene.server.names.slice(-3);
+    expect(names[0]).toMatch(/^[\w-]{10,}$/);
+    expect(names[1]).toBe(names[0]);
+    expect(names[2]).not.toBe(names[0]);
+  });
+});
+
 describe("going on by voice", () => {
   const OPEN = "POST /api/v1/voice/session";
   const opened = {

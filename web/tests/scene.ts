@@ -53,6 +53,8 @@ export class FakeServer {
   readonly asked: string[] = [];
   readonly tokens: (string | null)[] = [];
   readonly bodies: { request: string; body: unknown }[] = [];
+  /** The `Idempotency-Key` of each of those. */
+  readonly names: (string | null)[] = [];
   readonly answers = new Map<string, Answer[]>();
   keys = 0;
   /** What comes of an end before it is answered. */
@@ -69,6 +71,7 @@ export class FakeServer {
     this.tokens.push(new Headers(init?.headers).get("authorization"));
     if (typeof init?.body === "string" && init.body.startsWith("{")) {
       this.bodies.push({ request, body: JSON.parse(init.body) });
+      this.names.push(new Headers(init.headers).get("idempotency-key"));
     }
     if (request.endsWith("/end")) this.ended();
     const told = this.answers.get(request)?.shift();

@@ -19,6 +19,11 @@ NEVER_ANSWERED = (
     '{"success": false, "error": "It never answered; what came of it is not known.", '
     '"recoverable": false, "suggestion": "Say so, and look before trying again"}'
 )
+IF_UNANSWERED = (
+    "You were away for a moment. If the user's last message, or what came of your last tool call, "
+    "has no answer yet, answer it now. If you have answered it, do not repeat that: say in a few "
+    "words that you are here."
+)
 AND_NEWS = "Then tell them in a sentence or two what the newest results and system messages say."
 
 
@@ -30,7 +35,8 @@ def requested(event: CallRequested, draft: Draft) -> None:
         state.talk.responses.acted = True
     if event.call_id in state.work.ran:
         return
-    name = event.name or state.work.names.get(event.item_id, "")
+    begun = state.work.names.pop(event.item_id, "")
+    name = event.name or begun
     state.work.ran.add(event.call_id)
     state.work.open_calls.add(event.call_id)
     state.work.asked[event.call_id] = event if event.name else replace(event, name=name)
@@ -114,13 +120,17 @@ def settle(draft: Draft) -> None:
     _release(draft)
     # While tools run, their outputs wait for each other; while the user speaks, all wait.
     responses, calls_open = state.talk.responses, bool(state.work.open_calls)
-    if state.phase is not Phase.LISTENING and (wish := responses.due(calls_open=calls_open)):
+    listening, unconfirmed = state.phase is Phase.LISTENING, state.sideband.unconfirmed
+    wish = None if listening else responses.due(calls_open=calls_open, unconfirmed=unconfirmed)
+    if wish is not None:
         event_id = state.next_id()
         responses.asked = (event_id, wish)
         unprompted = wish.instructions is not None and wish.say is None
         state.talk.turns.asked(draft.now, unprompted=unprompted)
         words = wish.instructions
-        if words and wish.covers:  # a greeting must not swallow what came meanwhile
+        if wish.unsure and not words:
+            words = IF_UNANSWERED
+        if words and wish.covers - wish.unsure:  # a greeting must not swallow what came meanwhile
             words = f"{words} {AND_NEWS}"
         # Instructions of a response take the place of the session's: who greets the user
         # would not know their name.

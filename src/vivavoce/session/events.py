@@ -199,6 +199,14 @@ class TypedText(Value):
     wants nothing but its answer."""
 
 
+class Shown(Value):
+    """The client's own call showed what the sideband missed: an entry that it handed in, and that
+    is stored. An answer of which it tells was heard to its end."""
+
+    item_id: str
+    entry: Entry
+
+
 class BudgetSpent(Value):
     """What the user may spend in a day is spent: say so, and come to an end."""
 
@@ -245,6 +253,7 @@ OwnEvent = (
     | ApprovalSettled
     | TimerFired
     | TypedText
+    | Shown
     | BudgetSpent
     | Reconfigure
     | Inform

@@ -19,7 +19,7 @@ from vivavoce.session import calling, faults, news, saying
 from vivavoce.session.context import item_of
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import Account, Answered, Record, StartTimer
-from vivavoce.session.events import TypedText
+from vivavoce.session.events import Shown, TypedText
 from vivavoce.session.state import Phase, Signal
 from vivavoce.session.talk import Question, Talk, UserItem
 from vivavoce.wire.clean import clean_text
@@ -101,6 +101,7 @@ def item_added(event: rt.ItemAdded, draft: Draft) -> None:
         state.talk.responses.wish(item.id)
     state.talk.responses.confirm(item.id)
     if state.sideband.unconfirmed.pop(item.id, None) is not None:
+        state.talk.responses.never_came(item.id)
         state.talk.order.place(item.id, event.previous_item_id, draft.now_ms)
         return
     if item.role == "user" and item.audio:
@@ -116,10 +117,11 @@ def item_added(event: rt.ItemAdded, draft: Draft) -> None:
 
 
 def retrieved(event: rt.ItemRetrieved, draft: Draft) -> None:
-    """An item that joined while the sideband was down: make up for it."""
+    """An item that joined, or was finished, while the sideband was down: make up for it."""
     state, item = draft.state, event.item
     ordinal = _place_sought(item.id, draft)
-    known = item.id in state.talk.heard or state.talk.speech.get(item.id) is not None
+    heard, said = state.talk.heard.get(item.id), state.talk.speech.get(item.id)
+    known = (heard is not None and heard.settled) or (said is not None and said.complete)
     if ordinal is None or known or item.id in state.sideband.guard.banished:
         return  # what was learnt meanwhile is better
     if item.status in ("in_progress", "incomplete"):
@@ -127,10 +129,12 @@ def retrieved(event: rt.ItemRetrieved, draft: Draft) -> None:
         return
     if item.role == "user" and item.audio:
         state.sideband.guard.ours.add(item.id)
-        heard = UserItem(item.id, ordinal, None, settled=bool(item.text))
+        new = heard is None
+        heard = heard or UserItem(item.id, ordinal, None)
         state.talk.heard[item.id] = heard
         if item.text:
-            _said(heard, item.text, draft, backfill=True)
+            heard.settled = True
+            _said(heard, item.text, draft, backfill=new)
     elif item.role == "assistant" and item.type == "message":
         saying.retrieved(item, ordinal, draft)
     elif item.type == "function_call" and item.call_id:
@@ -226,6 +230,25 @@ def transcript(event: rt.UserTranscript, draft: Draft) -> None:
     draft.active()
 
 
+def shown(event: Shown, draft: Draft) -> None:
+    """Of words that were handed in nobody says at the end that there were none. They are no yes to
+    anything: only what the provider heard is."""
+    talk, entry = draft.state.talk, event.entry
+    item = talk.heard.get(event.item_id)
+    if item is None:
+        if talk.order.knows(event.item_id):
+            return  # of ours, or the assistant's
+        talk.order.recall(event.item_id, entry.ordinal)
+        item = talk.heard[event.item_id] = UserItem(event.item_id, entry.ordinal, None)
+    if item.settled:
+        return
+    item.settled = True
+    draft.state.sideband.guard.ours.add(event.item_id)
+    talk.began_ms.pop(event.item_id, None)
+    talk.turns.transcript(event.item_id, draft.now)
+    _said(item, entry.text, draft)
+
+
 def transcript_failed(event: rt.UserTranscriptFailed, draft: Draft) -> None:
     """It counts as settled: nobody waits for words that never come."""
     item = _user_item(event.item_id, None, draft)
@@ -285,6 +308,34 @@ def flush(draft: Draft) -> None:
 
 
 # --- Items that were missed
+
+
+def seek_again(draft: Draft) -> None:
+    """The line went, and with it perhaps what was asked for: it is asked for once more. Not twice:
+    an answer that is too large for the line would take it down each time."""
+    sideband = draft.state.sideband
+    for item_id in sideband.sought.values():
+        if item_id not in sideband.twice:
+            sideband.twice[item_id] = sideband.followers.get(item_id, "")
+    sideband.sought, sideband.followers = {}, {}
+
+
+def seek_rest(draft: Draft) -> None:
+    """The line is back. Of what had begun when it went, the rest may have passed unseen: a call
+    whose arguments were on their way, what was said, and words of the user's."""
+    talk, work = draft.state.talk, draft.state.work
+    begun = [item_id for item_id, item in talk.heard.items() if not item.settled]
+    begun += [item.item_id for item in talk.speech.unsettled() if not item.complete]
+    begun += work.names
+    sideband = draft.state.sideband
+    again = {item: follower for item, follower in sideband.twice.items() if follower is not None}
+    fresh = [item_id for item_id in begun if item_id not in sideband.twice]
+    sideband.twice = dict.fromkeys(sideband.twice)
+    sideband.followers |= {item: follower for item, follower in again.items() if follower}
+    for item_id in [*again, *fresh[-_MOST_SOUGHT:]]:
+        event_id = draft.state.next_id()
+        sideband.sought[event_id] = item_id
+        draft.send(RetrieveItem(item_id, event_id))
 
 
 def _seek(item_id: str, previous: str | None, draft: Draft) -> None:

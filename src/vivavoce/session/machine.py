@@ -27,6 +27,7 @@ from vivavoce.session.effects import Effect
 from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.session.state import Clock, Phase, Signal, State
 from vivavoce.wire.realtime import facts as rt
+from vivavoce.wire.records.talk import Kind
 
 P, S = Phase, Signal
 
@@ -193,7 +194,11 @@ class Machine:
             case own.TypedText():
                 hearing.typed(event, draft)
                 moving.user_said(event.text, draft)
+            case own.Shown() if event.entry.kind is Kind.USER:
+                hearing.shown(event, draft)
             # The assistant
+            case own.Shown():
+                saying.shown(event, draft)
             case rt.ResponseCreated():
                 saying.response_created(event, draft)
                 moving.answering(draft)

@@ -8,6 +8,7 @@ from vivavoce.session import calling, faults, news
 from vivavoce.session.context import estimate_tokens
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import Account, StartTimer, StopTimer
+from vivavoce.session.events import Shown
 from vivavoce.session.speech import DEFAULT_CHARS_PER_SECOND, Utterance
 from vivavoce.session.state import Signal
 from vivavoce.wire.clean import clean_line
@@ -140,11 +141,32 @@ def retrieved(item: rt.Item, ordinal: float, draft: Draft) -> None:
     """Something said while the sideband was down; how much of it was heard nobody knows."""
     draft.state.sideband.guard.ours.add(item.id)
     utterance = draft.state.talk.speech.begin(item.id, "", ordinal)
+    known = utterance.generated != ""
     utterance.generated, utterance.complete, utterance.estimated = item.text, True, True
     reckon(item, draft)
     news.said_already(item.text, draft)
     if item.text:
-        _write_down(utterance, draft, backfill=True)
+        _write_down(utterance, draft, backfill=not known)
+
+
+def shown(event: Shown, draft: Draft) -> None:
+    """The client saw an answer that the sideband missed, or its end."""
+    talk, entry = draft.state.talk, event.entry
+    item = talk.speech.get(event.item_id)
+    if item is None:
+        if talk.order.knows(event.item_id):
+            return  # it is no answer
+        talk.order.recall(event.item_id, entry.ordinal)
+        item = talk.speech.begin(event.item_id, "", entry.ordinal)
+    if item.complete and not item.open:
+        return
+    draft.state.sideband.guard.ours.add(event.item_id)
+    if not item.complete:
+        item.generated, item.complete = entry.text, True
+    if item.playing_since is not None and item.played_ms is None:
+        _end_sound(item, draft, cut=False)
+    else:
+        _write_down(item, draft)
 
 
 def recall(entry: Entry, draft: Draft, *, over: bool) -> None:

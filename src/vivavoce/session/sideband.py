@@ -53,10 +53,6 @@ _SHOWN = {"lost": "disconnected"}  # as a browser calls it
 ALREADY_ACTIVE = "conversation_already_has_active_response"
 _TRIES_OF_SEVERAL = 2
 _RATE_WARNING = 0.1  # of the limit is left
-IF_UNANSWERED = (
-    "You were away for a moment. If the user's last message has no answer yet, answer it now. "
-    "If you have answered it, do not repeat that: say in a few words that you are here."
-)
 INTERRUPTED_OUTPUT = (
     '{"success": false, "error": "The server restarted while this ran; its outcome is not known.", '
     '"recoverable": true, "suggestion": "Ask before trying again"}'
@@ -179,6 +175,7 @@ def up(draft: Draft) -> None:
             faults.notify("info", "The connection is back.", draft)
         draft.signal(Signal.SIDEBAND_BACK)
         state.provider.owed = False
+        hearing.seek_rest(draft)
 
 
 def peer(event: Peer, draft: Draft) -> None:
@@ -216,8 +213,7 @@ def lost(event: SidebandLost, draft: Draft) -> None:
     state.provider.owed = draft.owed
     state.talk.responses.sideband_lost()
     news.sideband_lost(draft)
-    # Not asked again: an answer that is too large for it would take it down each time.
-    state.sideband.sought, state.sideband.followers = {}, {}
+    hearing.seek_again(draft)
     state.talk.speech.sounding = None
     draft.cut_turns()
     if state.policy.one_connection:
@@ -374,7 +370,7 @@ def _about_an_item(event_id: str | None, draft: Draft) -> bool:
             del state.sideband.unconfirmed[item_id]
             if item_id in state.sideband.unsure and command.item["type"] == "message":
                 # Typed before the restart; whether it was answered only the model knows.
-                state.talk.responses.wish(instructions=IF_UNANSWERED)
+                state.talk.responses.wish(instructions=calling.IF_UNANSWERED)
             state.sideband.unsure.discard(item_id)
             state.talk.responses.confirm(item_id)
             return True

@@ -182,6 +182,9 @@ class Sideband:
     confirmed: Setup | None = None  # the last configuration that the provider took
     sought: dict[str, str] = field(default_factory=dict)  # our frame → the item it asks for
     followers: dict[str, str] = field(default_factory=dict)  # that item → the one after it
+    twice: dict[str, str | None] = field(default_factory=dict)
+    """Items that were asked for when the line went, each with the one after it: they are asked for
+    once more. None once that was done."""
     unsure: set[str] = field(default_factory=set)  # items that the model may have already
     unconfirmed: dict[str, CreateItem] = field(default_factory=dict)
     leaving: dict[str, DeleteItem] = field(default_factory=dict)  # items that we take out
@@ -232,7 +235,7 @@ class Provider:
 class Work:
     """Tool calls, tasks, and what the user is to hear of them."""
 
-    names: dict[str, str] = field(default_factory=dict)  # item id → tool name
+    names: dict[str, str] = field(default_factory=dict)  # item of a call on its way → tool name
     open_calls: set[str] = field(default_factory=set)
     ran: set[str] = field(default_factory=set)
     tasks: set[str] = field(default_factory=set)

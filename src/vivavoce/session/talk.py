@@ -7,6 +7,7 @@ All of it belongs to the call, and begins anew with another one.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from vivavoce.session.speech import Speech
@@ -21,6 +22,7 @@ INTERIM = "interim"
 """The key of the words while a tool is slow; the timer after which they are due."""
 ASIDE = frozenset({FAULT, INTERIM})
 """Keys of words that are no answer to anything."""
+SOME_ITEM = "?"  # of a wish that names none
 SOME_RESPONSE = "?"  # one is active, but we do not know which: the sideband was down
 
 
@@ -108,10 +110,12 @@ class Order:
 class Wish(Value):
     """A response that somebody wants. `covers` are the items it is to answer.
 
-    With `say` it is these words and nothing else, and it does not wait for open calls.
+    With `say` it is these words and nothing else, and it does not wait for open calls. `unsure`
+    are those that may have their answer: it was asked for when the line went.
     """
 
     covers: frozenset[str] = frozenset()
+    unsure: frozenset[str] = frozenset()
     instructions: str | None = None
     say: str | None = None
     key: str = ""
@@ -151,11 +155,14 @@ class Responses:
         """Is a response there or certain to come?"""
         return self.active is not None or self.asked is not None or self.turn_pending
 
-    def wish(self, *items: str, instructions: str | None = None) -> None:
+    def wish(
+        self, *items: str, instructions: str | None = None, unsure: frozenset[str] = frozenset()
+    ) -> None:
         """Ask for a response when the floor is free; several wishes become one."""
         old = self.wished or Wish()
-        told = instructions or old.instructions
-        self.wished = replace(old, covers=old.covers | set(items), instructions=told)
+        told, covers = instructions or old.instructions, old.covers | set(items)
+        unsure |= old.unsure
+        self.wished = replace(old, covers=covers, instructions=told, unsure=unsure)
 
     def say(self, words: str, key: str = "") -> None:
         """Exactly these words, as soon as the floor is free, whatever runs."""
@@ -189,9 +196,16 @@ class Responses:
         """The provider has this item in the conversation."""
         self._seen.add(item_id)
 
-    def due(self, *, calls_open: bool) -> Wish | None:
-        """The wish to send now, if the floor is free and it need not wait."""
-        if self.busy or not (self.saying or (self.wished and not calls_open)):
+    def never_came(self, item_id: str) -> None:
+        """The provider did not have this item, so what was asked after it never came either."""
+        if self.wished is not None and item_id in self.wished.unsure:
+            self.wished = replace(self.wished, unsure=frozenset())
+
+    def due(self, *, calls_open: bool, unconfirmed: Collection[str] = ()) -> Wish | None:
+        """The wish to send now, if the floor is free and it need not wait: for calls, or to hear
+        whether the provider has what it may have answered."""
+        waits = calls_open or not self.wished or not self.wished.unsure.isdisjoint(unconfirmed)
+        if self.busy or not (self.saying or not waits):
             return None
         if self.saying:
             return self.saying.pop(0)
@@ -261,10 +275,11 @@ class Responses:
         return self._given is None
 
     def sideband_lost(self) -> None:
-        """What was asked may never have arrived: wish it again. A response that was
-        active may have ended unseen."""
+        """What was asked may never have arrived, or may have been answered: wish it again, and
+        know that. A response that was active may have ended unseen."""
         if self.asked is not None:
-            self.again(self.asked[1])
+            wish = self.asked[1]
+            self.again(replace(wish, unsure=wish.covers or frozenset({SOME_ITEM})))
         self.asked = None
         self.active = None
         self.turn_pending = False
@@ -273,7 +288,8 @@ class Responses:
         """What waits to be said is said there: the items that it answers are known there."""
         there = Responses()
         there.saying = self.saying
-        there.wished = self.wished and replace(self.wished, covers=frozenset())
+        none: frozenset[str] = frozenset()
+        there.wished = self.wished and replace(self.wished, covers=none, unsure=none)
         there.failed = [replace(wish, covers=frozenset()) for wish in self.failed]
         there.failures = self.failures
         return there
@@ -283,7 +299,7 @@ class Responses:
         if wish.say is not None:
             self.saying.insert(0, wish)
         else:
-            self.wish(*wish.covers, instructions=wish.instructions)
+            self.wish(*wish.covers, instructions=wish.instructions, unsure=wish.unsure)
 
 
 @dataclass(slots=True)

@@ -10,9 +10,10 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,17 @@ CACHE_KIB = 32 * 1024
 CONNECT_SECONDS = 10
 # A process that is stopped in the middle of a commit must not hold the others for ever.
 IDLE_IN_TRANSACTION = "30s"
+# One that waits for such a process waits longer than that. Whoever does not answer by then is gone,
+# whatever the network says: a server that hangs, or something between that forgot us.
+ANSWER_SECONDS = 35.0
+# A way that is dead says nothing; the system finds out within ten seconds.
+DEAD_WAY: dict[str, int] = {
+    "keepalives": 1,
+    "keepalives_idle": 4,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +71,7 @@ class Database:
         """One connection, one transaction at a time."""
         engine = self.engine(poolclass=QueuePool, pool_size=1, max_overflow=0)
         if self.postgres:
+            _impatient(engine)
             event.listen(engine, "connect", _durable_postgres)
         else:
             own_transactions(engine, foreign_keys=True)
@@ -69,7 +82,9 @@ class Database:
         engine = self.engine(
             poolclass=QueuePool, pool_size=count, max_overflow=0, isolation_level="AUTOCOMMIT"
         )
-        if not self.postgres:
+        if self.postgres:
+            _impatient(engine)
+        else:
             event.listen(engine, "connect", _read_only_sqlite)
         return engine
 
@@ -81,11 +96,19 @@ class Database:
         return engine
 
     def listener(self) -> Engine:
+        engine = self.keeper()
+        _impatient(engine)
+        return engine
+
+    def keeper(self) -> Engine:
+        """For what takes as long as it takes."""
         return self.engine(poolclass=NullPool, isolation_level="AUTOCOMMIT")
 
     def engine(self, **options: Any) -> Engine:
         if self.postgres:
-            options["connect_args"] = {"connect_timeout": CONNECT_SECONDS}
+            ours = {"connect_timeout": CONNECT_SECONDS, **DEAD_WAY}
+            given = {name: value for name, value in ours.items() if name not in self.url.query}
+            options["connect_args"] = given
         return create_engine(
             self.url,
             json_serializer=to_json,
@@ -144,7 +167,7 @@ def tidy(database: Database, *, tables: Iterable[str] = (), index: str | None = 
     and from the write-ahead log. False where a reader was in the way for long. PostgreSQL's pages
     are vacuumed; its own log and its backups are its operator's."""
     if database.postgres:
-        engine = database.listener()
+        engine = database.keeper()
         try:
             with engine.connect() as connection:
                 connection.exec_driver_sql(f"VACUUM {', '.join(tables)}")
@@ -177,6 +200,37 @@ def write_ahead(connection: sqlite3.Connection) -> None:
 def _read_only_sqlite(connection: Any, record: Any) -> None:
     connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
     connection.execute("PRAGMA query_only = ON")
+
+
+def _impatient(engine: Engine) -> None:
+    @event.listens_for(engine, "do_connect")
+    def _connect(dialect: Any, record: Any, args: tuple[Any, ...], given: dict[str, Any]) -> Any:
+        return _patient().connect(*args, **given)
+
+
+@cache
+def _patient() -> Any:
+    """Connections on which nothing waits for ever: one that does not answer in time is closed."""
+    import psycopg
+
+    class Patient(psycopg.Connection[Any]):
+        def wait(self, gen: Generator[Any, Any, Any], *how: Any, **more: Any) -> Any:
+            return super().wait(self._bounded(gen), *how, **more)
+
+        def _bounded(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+            until = time.monotonic() + ANSWER_SECONDS
+            try:
+                wanted = next(gen)
+                while True:
+                    came = yield wanted
+                    if not came and time.monotonic() > until:
+                        self.pgconn.finish()
+                        raise psycopg.OperationalError("the database does not answer")
+                    wanted = gen.send(came)
+            except StopIteration as done:
+                return done.value
+
+    return Patient
 
 
 def _durable_postgres(connection: Any, record: Any) -> None:

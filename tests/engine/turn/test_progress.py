@@ -178,3 +178,23 @@ def test_only_the_peer_of_our_own_call_may_say_so() -> None:
     for others in ({}, {"ours": True}):
         with pytest.raises(client.BadFrame, match="Supported values"):
             client.parse(frame, **others)
+
+
+def test_what_was_played_after_the_last_sign_of_a_lost_client_was_heard_by_nobody() -> None:
+    scene, response, item = saying(paced=False)
+    scene.finish(response)
+    scene.now += 5.0
+    scene.tell(facts.TimerFired(f"played:{response}"))
+    assert heard(scene) == ("One two. Three four.", "played"), "by the clock"
+    scene.tell(facts.PeerLost(silent=4.0))
+    assert heard(scene) == ("One two.", "cut")
+    assert scene.last(HEARD)["item_id"] == item
+
+
+def test_one_that_was_heard_of_until_it_was_lost_heard_what_the_clock_says() -> None:
+    scene, response, _ = saying(paced=False)
+    scene.finish(response)
+    scene.now += 5.0
+    scene.tell(facts.TimerFired(f"played:{response}"))
+    scene.tell(facts.PeerLost())
+    assert heard(scene) == ("One two. Three four.", "played")

@@ -245,3 +245,20 @@ async def test_a_no_stands_for_nothing() -> None:
         assert await asking is False
         assert not await bench.approvals.stands(approval, "bash", MAKE)
         assert await bench.approvals.standing("ann") == []
+
+
+async def test_the_same_yes_again_while_the_first_is_being_stored_is_no_error() -> None:
+    """Its answer was lost on the way, so the client sent it once more."""
+    async with work_bench() as bench, asyncio.TaskGroup() as group:
+        asking = group.create_task(ask(bench))
+        approval = await pending(bench)
+
+        def yes() -> asyncio.Task[Approval]:
+            again = bench.approvals.resolve(approval.id, "ann", granted=True, by="click")
+            return group.create_task(again)
+
+        both = [yes(), yes()]
+        settled = [await task for task in both]
+        assert [one.status for one in settled] == [ApprovalStatus.GRANTED] * 2
+        assert await asking is True
+        assert await bench.events() == ["approval.requested", "approval.resolved"]

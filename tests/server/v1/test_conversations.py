@@ -57,6 +57,46 @@ async def test_a_message_is_answered_by_the_same_agent(tmp_path: Path) -> None:
         assert told.text.count("event: new_message") == 2
 
 
+async def test_a_message_that_is_sent_again_under_its_key_is_the_same_message(
+    tmp_path: Path,
+) -> None:
+    async with doors(tmp_path) as d:
+        begun = (await d.http.post(CONVERSATIONS)).json()
+        path = f"{CONVERSATIONS}/{begun['id']}/messages"
+        key = {"idempotency-key": "6f1c-1"}
+        body = {"content": "Count to three", "wait_seconds": 5}
+        async with asyncio.TaskGroup() as group:  # the second while the first is on its way
+            both = [group.create_task(d.post(path, body, headers=key)) for _ in range(2)]
+            call = await d.provider.next_call()
+            await call.expect("response.create")
+            await call.assistant_says("One, two, three.")
+        again = await d.post(path, body, headers=key)
+        answers = [task.result() for task in both] + [again]
+        assert len({answer["message"]["id"] for answer in answers}) == 1
+        assert {answer["reply"]["content"] for answer in answers} == {"One, two, three."}
+        kept = (await v1.messages(d, begun["id"]))["messages"]
+        assert [one["content"] for one in kept] == ["Count to three", "One, two, three."]
+        other = await d.http.post(path, json={"content": "Four"}, headers=key)
+        refused(other, 409, "conflict")
+
+
+async def test_a_key_is_still_known_to_the_next_session(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        begun = (await d.http.post(CONVERSATIONS)).json()
+        path = f"{CONVERSATIONS}/{begun['id']}/messages"
+        key, body = {"idempotency-key": "k"}, {"content": "Hello", "wait_seconds": 5}
+        async with asyncio.TaskGroup() as group:
+            first = group.create_task(d.post(path, body, headers=key))
+            call = await d.provider.next_call()
+            await call.expect("response.create")
+            await call.assistant_says("Good morning.")
+        await d.post(f"/sessions/{first.result()['session_id']}/end")
+        again = await d.post(path, body, headers=key)
+        assert again["message"]["id"] == first.result()["message"]["id"]
+        assert again["reply"]["content"] == "Good morning."
+        assert len(d.provider.calls) == 1, "nobody was asked a second time"
+
+
 async def test_what_was_written_is_known_to_the_voice_and_the_other_way_round(
     tmp_path: Path,
 ) -> None:

@@ -173,10 +173,12 @@ export class Api {
     return this.json(`api/v1/conversations/${encodeURIComponent(conversationId)}/messages${page}`);
   }
 
-  sendMessage(conversationId: string, content: string): Promise<SendMessageResponse> {
-    const path = `api/v1/conversations/${encodeURIComponent(conversationId)}/messages`;
+  /** `once` is the message's own name: sent again under it, it is the same message. */
+  sendMessage(id: string, content: string, once: string): Promise<SendMessageResponse> {
+    const path = `api/v1/conversations/${encodeURIComponent(id)}/messages`;
     const patience = AbortSignal.timeout(1000 * ANSWER_S + PATIENCE_MS);
-    return this.json(path, posted({ content, wait_seconds: ANSWER_S }), patience);
+    const asked = posted({ content, wait_seconds: ANSWER_S }, { "idempotency-key": once });
+    return this.json(path, asked, patience);
   }
 
   async deleteConversation(conversationId: string): Promise<void> {
@@ -228,8 +230,8 @@ export class Api {
   }
 }
 
-function posted(body: object): RequestInit {
-  const headers = { "content-type": "application/json" };
+function posted(body: object, more: Record<string, string> = {}): RequestInit {
+  const headers = { "content-type": "application/json", ...more };
   return { method: "POST", headers, body: JSON.stringify(body) };
 }
 

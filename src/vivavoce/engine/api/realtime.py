@@ -273,22 +273,22 @@ async def _deny(socket: WebSocket, fault: Refused | VivavoceError) -> None:
 
 async def _converse(socket: WebSocket, client: SocketClient, call: Call) -> None:
     lost: str | None = SOCKET_RESET
+    stream = _Stream()
     try:
         async with asyncio.TaskGroup() as group:
             writer = group.create_task(_write(socket, client), name="socket writer")
             try:
-                lost = await _read(socket, client, call)
+                lost = await _read(socket, client, call, stream)
             finally:
-                call.session.leave(client, lost)
+                call.session.leave(client, lost, stream.silent)
                 client.close(1000, "")
             await writer
     except* (WebSocketDisconnect, OSError):
         pass  # the far end went away in the middle of a word
 
 
-async def _read(socket: WebSocket, client: SocketClient, call: Call) -> str | None:
+async def _read(socket: WebSocket, client: SocketClient, call: Call, stream: _Stream) -> str | None:
     """Until the connection is over: None if somebody closed it, else how it was lost."""
-    stream = _Stream()
     while client.closed is None:
         try:
             async with asyncio.timeout(stream.patience if client.peer else None):
@@ -327,7 +327,16 @@ class _Stream:
 
     @property
     def patience(self) -> float | None:
-        return _SILENT if self._last - self._since > _STEADY else None
+        return _SILENT if self._steady else None
+
+    @property
+    def silent(self) -> float:
+        """Seconds in which nothing came, of one that sends all the time."""
+        return time.monotonic() - self._last if self._steady else 0.0
+
+    @property
+    def _steady(self) -> bool:
+        return self._last - self._since > _STEADY
 
 
 def _refuse(client: SocketClient, fault: Refused) -> None:

@@ -143,13 +143,14 @@ class Session:
         if greet:
             self._send(self.machine.greeting(), client.id)
 
-    def leave(self, client: Client, lost: str | None = None) -> None:
+    def leave(self, client: Client, lost: str | None = None, silent: float = 0.0) -> None:
         """With the microphone goes the session, unless it was `lost`, for that reason: then the
-        call is kept for a while."""
+        call is kept for a while. `silent`: seconds since it was last heard of, where it should have
+        been."""
         if self._clients.pop(client.id, None) is None or not client.peer:
             return
         if lost is not None and self._kept_seconds:
-            self.vanish(lost)
+            self.vanish(lost, silent)
             return
         self.connection("closed", reason=lost or LEFT)
         self.end("the client left")
@@ -168,7 +169,7 @@ class Session:
             self._peer = peer
             self._send(peer, orders.Audience.OURS)
 
-    def vanish(self, reason: str) -> None:
+    def vanish(self, reason: str, silent: float = 0.0) -> None:
         """Nobody hung up, and nobody is there: for a while they may come back. Only our own server
         knows how to bring them back, so other people's calls end."""
         if self.lost or self.ended.is_set():
@@ -179,7 +180,7 @@ class Session:
             return
         self.lost = True
         self.connection("lost", reason=reason)
-        self.post(facts.PeerLost())
+        self.post(facts.PeerLost(silent))
         # What was being said when it broke off is over, and not forgotten.
         self._intake.feed_track(np.zeros(_SILENCE * EAR_RATE, np.int16), EAR_RATE)
         self._start_timer("grace", self._kept_seconds)

@@ -141,7 +141,10 @@ class PeerJoined(Fact):
 
 class PeerLost(Fact):
     """Whoever listened has vanished, and may come back on another call: what is said from now on
-    is heard by nobody."""
+    is heard by nobody. They were silent for so many seconds before, though their microphone was
+    open: what was played meanwhile, nobody may have heard."""
+
+    silent: float = 0.0
 
 
 class CallOver(Fact):

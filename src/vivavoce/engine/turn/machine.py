@@ -102,7 +102,7 @@ class Machine:
             case facts.PeerJoined():
                 playback.joined(draft)
             case facts.PeerLost():
-                playback.lost(draft)
+                playback.lost(fact.silent, draft)
             case facts.CallOver():
                 playback.over(draft)
             # Time

@@ -75,15 +75,26 @@ def joined(draft: Draft) -> None:
         draft.order(orders.StartTimer(f"played:{response_id}", left))
 
 
-def lost(draft: Draft) -> None:
+def lost(silent: float, draft: Draft) -> None:
     """Nobody listens any more. What is being answered is still thought to its end, for whoever
     comes back to read or be told it, but none of it is heard."""
     state = draft.state
+    if not state.policy.paced and state.here:
+        _unheard(draft.now - silent, draft)
     _stop_playing(draft)
     state.lost = True
     for sound in state.sounds.values():
         if sound.response_id in state.responses:
             sound.cut = True
+
+
+def _unheard(since: float, draft: Draft) -> None:
+    """By the clock it was played after the last that came from whoever should have heard it."""
+    state = draft.state
+    for item_id, sound in state.sounds.items():
+        late = round((sound.until - since) * 1000)
+        if late > 0 and not sound.cut and not sound.certain and item_id in state.conversation:
+            _shorten(item_id, max(0, sound.ms - late), draft)
 
 
 def over(draft: Draft) -> None:

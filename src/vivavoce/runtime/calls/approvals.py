@@ -515,14 +515,16 @@ class Approvals:
         a yes goes. Raises `Forbidden` for who has a lesser role than whoever asked: several may
         be one user."""
         found = self._open.get(approval_id)
+        said = {"approval": approval_id, "granted": granted, "by": by}
+        said |= {"words": words, "reach": reach, "role": role}
         if found is None or found[0].user_id != user_id:
-            said = {"approval": approval_id, "granted": granted, "by": by}
-            said |= {"words": words, "reach": reach, "role": role}
             return await self._late(approval_id, user_id, granted, said)
         approval, answer = found
         check_role(role, approval.role)
-        if approval_id in self._settling or answer.done():
-            raise Conflict("This was answered already.")
+        while (settling := self._settling.get(approval_id)) is not None:
+            await settling.wait()
+        if answer.done():
+            return await self._late(approval_id, user_id, granted, said)
         stored = self._settling[approval_id] = asyncio.Event()
         status = ApprovalStatus.GRANTED if granted else ApprovalStatus.DENIED
         try:

@@ -176,6 +176,8 @@ class Journal:
         told = [change.event for change in changes if isinstance(change, Announce)]
         while told:
             try:
+                # Behind it in the queue of writers: what was on its way has come, or never will.
+                await self._store.commit([])
                 found = await self._store.events(
                     after=before, limit=self._page * 10, user_id=told[0].user_id
                 )

@@ -8,6 +8,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, TypeVar
 
 from vivavoce.errors import (
@@ -56,6 +57,8 @@ class Waiting:
     """By whom the secret is: it is for nobody else."""
     secret: str | None = None
     secret_until: float = 0.0
+    number: int = 0
+    """Which of the server's it is: later ones are higher. 0 belongs to no key."""
 
 
 class Connector:
@@ -65,6 +68,8 @@ class Connector:
         self._parts, self._maker = parts, maker
         self._waiting: dict[str, Waiting] = {}
         parts.relay.serve("attach", self._attached_here)
+        self._newest: dict[str, int] = {}  # session → its last key, by number
+        self._numbers = count(1)
 
     # --- Waiting ----------------------------------------------------------------------
 
@@ -99,6 +104,10 @@ class Connector:
         gone = [name for name in self._waiting if self._parts.registry.get(name) is None]
         for name in gone:
             del self._waiting[name]
+        ended = [name for name in self._newest if self._parts.registry.get(name) is None]
+        for name in ended:
+            del self._newest[name]
+        waiting.number = self._newest[session_id] = next(self._numbers)
         self._waiting[session_id] = waiting
 
     def waiting(self, session_id: str) -> Waiting | None:
@@ -256,6 +265,9 @@ class Connector:
         words = await self._maker.words(live.records.session, user)
         seeded = [str(item["id"]) for item in past.items]
         now = self._parts.clock.now()
+        if 0 < waiting.number < self._newest.get(live.id, 0):
+            # Whoever asked for another key has given this call up, however late it comes.
+            raise Conflict("Another call of this session was asked for meanwhile.")
         if beside:
             live.records.placed_beside(call_id, now, provider)
         else:

@@ -27,7 +27,7 @@ from vivavoce.runtime.ports import Clock, Retention, Store
 from vivavoce.runtime.sessions.options import Options, check_steering
 from vivavoce.runtime.sessions.records import begun, closed, title_from
 from vivavoce.runtime.sessions.voice import BY_USER, Opened, Voice
-from vivavoce.session.events import End
+from vivavoce.session.events import End, Shown
 from vivavoce.wire.clean import clean_json, clean_line, clean_text
 from vivavoce.wire.events import TurnTraced
 from vivavoce.wire.records.plans import Hit
@@ -186,7 +186,19 @@ class Library:
             # Only that: whoever runs the session writes the rest of its record.
             moved = PutSession(replace(session, updated_at=now), only=("updated_at",))
             await self._journal.commit([*await self._named(session, added), moved, *changes, *room])
+        await self._show(session, copies, now)
         return len(copies)
+
+    async def _show(self, session: VoiceSession, copies: Sequence[Copy], now: datetime) -> None:
+        """Whoever runs the session has to know what it missed, or at the end it would say that it
+        was never heard."""
+        live = self._voice.live(session.id, session.user_id)
+        if live is None:
+            return
+        for number, copy in enumerate(copies):
+            item_id = _items(copy)
+            if item_id is not None and copy.kind in (Kind.USER, Kind.ASSISTANT) and copy.words:
+                await live.post(Shown(item_id, _entry(copy, session, now, number)))
 
     async def _alike(self, session: VoiceSession, copies: Sequence[Copy]) -> list[Entry]:
         """Stored entries that a client's may be copies of (`unseen` says which)."""
@@ -403,22 +415,26 @@ def unseen(
             continue
         if key is None and _take_match(copy, free.get((copy.kind, words), []), now):
             continue
-        at = copy.at or now
-        entry = Entry(
-            id=key or new_id(),
-            conversation_id=session.conversation_id,
-            user_id=session.user_id,
-            session_id=session.id,
-            kind=copy.kind,
-            text=words,
-            created_at=at,
-            # Told in one breath, they keep their order.
-            ordinal=at.timestamp() * 1000 + number / 1000,
-            data=_data(copy, now),
-        )
+        entry = _entry(copy, session, now, number)
         known.add(entry.id)
         added.append(entry)
     return added
+
+
+def _entry(copy: Copy, session: VoiceSession, now: datetime, number: int) -> Entry:
+    at = copy.at or now
+    return Entry(
+        id=_key(copy, session) or new_id(),
+        conversation_id=session.conversation_id,
+        user_id=session.user_id,
+        session_id=session.id,
+        kind=copy.kind,
+        text=copy.words,
+        created_at=at,
+        # Told in one breath, they keep their order.
+        ordinal=at.timestamp() * 1000 + number / 1000,
+        data=_data(copy, now),
+    )
 
 
 def _key(copy: Copy, session: VoiceSession) -> str | None:

@@ -15,10 +15,12 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from datetime import datetime
+from hashlib import sha256
 from secrets import token_hex
 from typing import Any
 
 from vivavoce.errors import (
+    Conflict,
     InvalidRequest,
     ProviderError,
     RateLimited,
@@ -91,9 +93,16 @@ class Texting:
         self._rate = Window(a_minute, 60, clock=parts.clock, what="messages")
 
     async def say(
-        self, conversation: Conversation, text: str, *, wait: float, role: Role = "operator"
+        self,
+        conversation: Conversation,
+        text: str,
+        *,
+        wait: float,
+        role: Role = "operator",
+        once: str | None = None,
     ) -> Exchange:
-        """Returns once the message is stored and answered, or the wait is over."""
+        """Returns once the message is stored and answered, or the wait is over. Raises `Conflict`
+        where something else was written under the same `once`."""
         words = clean_text(text).strip()
         if not words:
             raise InvalidRequest("There is nothing in the message.", field="text")
@@ -101,31 +110,60 @@ class Texting:
             message = f"A message has at most {MAX_CHARS} characters."
             raise InvalidRequest(message, field="text")
         if (owner := await self._owner(conversation)) is not None:
-            return await self._said_there(owner, conversation, words, wait, role)
+            return await self._said_there(owner, conversation, words, wait, role, once)
         self._rate.check(conversation.user_id)
         if room := self._parts.shares.more(conversation.user_id):
             await self._parts.journal.commit(room)  # a session that goes on asks nobody again
         loop = asyncio.get_running_loop()
-        fresh, until = TypedText(f"{OURS}{token_hex(13)}", words), loop.time() + wait
-        stored: Entry | None = None
+        name = _named(conversation.id, once) if once else token_hex(13)
+        fresh, until = TypedText(f"{OURS}{name}", words), loop.time() + wait
+        stored = await self._stored(conversation, fresh) if once else None
+        if stored is not None and (known := await self._known(conversation, stored)) is not None:
+            return known
         for _ in range(_TRIES):
             try:
                 live = self._talking(conversation.id) or await self._open(conversation, role)
             except SessionNotFound:
                 continue  # its end was asked for while it was being opened
             check_steering(live.records.session, role)
-            event = _again(stored) if stored is not None else _event(live, fresh)
+            there = fresh.item_id in live.machine.state.talk.typed
+            event = _again(stored) if stored is not None and not there else _event(live, fresh)
             exchange = await live.ask(event, wait=until - loop.time())
             if exchange is not None:
                 return Exchange(*exchange, live.records.session)
             # The message, if a session that fell over it had stored it.
-            said = await self._said(conversation)
-            stored = next((e for e in said if e.data.get("item_id") == event.item_id), None)
+            stored = await self._stored(conversation, event)
         raise Unavailable(
             "The agent could not answer. Please write it again in a moment: what was kept of it "
             "is not kept twice.",
             retry_after_ms=5000,
         )
+
+    async def _stored(self, conversation: Conversation, written: TypedText) -> Entry | None:
+        said = await self._said(conversation)
+        stored = next((e for e in said if e.data.get("item_id") == written.item_id), None)
+        if stored is not None and stored.text != written.text:
+            raise Conflict("Something else was written under this Idempotency-Key.")
+        return stored
+
+    async def _known(self, conversation: Conversation, message: Entry) -> Exchange | None:
+        """What came of a message that was written before; None where its answer is still to come,
+        and whoever is live, or opened now, gives it."""
+        talking = self._talking(conversation.id)
+        item_id = message.data.get("item_id")
+        if talking is not None and item_id in talking.machine.state.talk.typed:
+            return None
+        said = await self._said(conversation)
+        if unanswered(said, self._parts.clock.now()) == message:
+            return None
+        after = [e for e in said if e.ordinal > message.ordinal and not e.data.get("aside")]
+        replies = [e for e in after if e.kind is Kind.ASSISTANT and e.text]
+        where = await self._parts.store.session(
+            message.session_id or "", user_id=conversation.user_id
+        )
+        if where is None:
+            raise SessionNotFound("The session of this message is gone.")
+        return Exchange(message, replies[0] if replies else None, where)
 
     async def _owner(self, conversation: Conversation) -> VoiceSession | None:
         """The session of another server's that should hear it; none where one of ours would."""
@@ -143,8 +181,10 @@ class Texting:
         words: str,
         wait: float,
         role: Role,
+        once: str | None,
     ) -> Exchange:
         given = {"conversation": conversation.id, "text": words, "wait": wait, "role": role}
+        given |= {"once": once} if once else {}
         owner = (at.owner, at.epoch)
         done, _ = await self._parts.relay.ask(
             "message", owner, conversation.user_id, given, wait=wait
@@ -160,7 +200,11 @@ class Texting:
         known = await self._parts.store.conversation(given["conversation"], user_id=user_id)
         conversation = found(known, "Conversation", given["conversation"])
         exchange = await self.say(
-            conversation, given["text"], wait=given["wait"], role=given["role"]
+            conversation,
+            given["text"],
+            wait=given["wait"],
+            role=given["role"],
+            once=given.get("once"),
         )
         reply = None if exchange.reply is None else exchange.reply.id
         done = {"message": exchange.message.id, "reply": reply, "session": exchange.session.id}
@@ -260,6 +304,10 @@ class Texting:
             await parts.registry.end(live, End("error", Status.ERROR))
             raise
         return live
+
+
+def _named(conversation_id: str, once: str) -> str:
+    return sha256(f"{conversation_id} {once}".encode()).hexdigest()[:26]
 
 
 def _event(live: LiveSession, fresh: TypedText) -> TypedText:

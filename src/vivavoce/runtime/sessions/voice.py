@@ -127,8 +127,8 @@ class Voice:
         waiting = Waiting("reconnect", GREET_RECONNECTED)
         move = live.machine.state.move
         if live.phase is Phase.DISCONNECTED:
-            # It never got its first call: begin as meant.
-            waiting = self.connector.waiting(session_id) or waiting
+            # It never got its first call: begin as meant, but with a number of its own.
+            waiting = replace(self.connector.waiting(session_id) or waiting)
         elif move is not None:
             # Planned, so nothing to be said about it.
             waiting = Waiting(move.reason, beside=True, provider=move.provider)
@@ -201,10 +201,12 @@ class Voice:
         *,
         wait: float,
         role: Role = "operator",
+        once: str | None = None,
     ) -> Exchange:
-        """A written message: stored when this returns, with the reply if it came in time."""
+        """A written message: stored when this returns, with the reply if it came in time. Under the
+        same `once` it is the same message."""
         conversation = await self.conversation(conversation_id, user_id)
-        return await self.texting.say(conversation, text, wait=wait, role=role)
+        return await self.texting.say(conversation, text, wait=wait, role=role, once=once)
 
     # --- Changing and ending ----------------------------------------------------------
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Path, Query, Response
+from fastapi import APIRouter, Depends, Header, Path, Query, Response
 
 from vivavoce.runtime.sessions.options import Options
 from vivavoce.server.doors.sessions import (
@@ -37,6 +37,15 @@ router = APIRouter(
 voice = APIRouter(prefix="/api/v1/voice", tags=["Conversations: voice"])
 
 ConversationPath = Annotated[UUID, Path(description="Conversation ID")]
+Once = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        pattern=r"^[\x21-\x7e]{1,128}$",
+        description="A name for this message, such as a UUID. Sent again under it, where no answer "
+        "came, it is the same message, and no second one.",
+    ),
+]
 Offset = Annotated[int, Query(ge=0, le=1_000_000)]
 
 
@@ -138,13 +147,14 @@ async def send(
     role: AsRole,
     conversation_id: ConversationPath,
     body: s.SendMessageRequest,
+    once: Once = None,
 ) -> s.SendMessageResponse:
     """Write to the agent. The same one answers, and knows what was said by voice.
 
     While a voice session of the conversation is live, it is said there.
     """
     exchange = await here.voice.say(
-        str(conversation_id), user, body.content, wait=body.wait_seconds, role=role
+        str(conversation_id), user, body.content, wait=body.wait_seconds, role=role, once=once
     )
     return s.SendMessageResponse(
         message=s.Message.of(exchange.message),

@@ -431,7 +431,7 @@ class SdpResponse(Response):
 
 EXCHANGE: dict[str, Any] = {
     "response_class": SdpResponse,
-    "responses": errors(404, 415, 502, 503)
+    "responses": errors(404, 409, 415, 502, 503)
     | {200: {"description": "The SDP answer", "content": _ANSWER}},
     "openapi_extra": {
         "requestBody": {"required": True, "content": _OFFER},

@@ -25,6 +25,7 @@ const LATE = "No answer yet. It is kept when it comes: look again in a while.";
 export class Archive {
   #search = new AbortController();
   #watch = new AbortController();
+  #unsent: { readonly id: string; readonly words: string; readonly once: string } | null = null;
 
   constructor(
     private readonly ports: ArchivePorts,
@@ -124,9 +125,16 @@ export class Archive {
     const { id } = past;
     this.#watch.abort();
     this.#watch = new AbortController();
-    this.#news({ what: "past.sending", id, text: text.trim() });
+    const words = text.trim();
+    this.#news({ what: "past.sending", id, text: words });
+    // What went unanswered and is sent again is the same message: the server may have it.
+    if (this.#unsent?.id !== id || this.#unsent.words !== words) {
+      this.#unsent = { id, words, once: newName() };
+    }
+    const { once } = this.#unsent;
     try {
-      const { message, reply } = await this.ports.api.sendMessage(id, text.trim());
+      const { message, reply } = await this.ports.api.sendMessage(id, words, once);
+      this.#unsent = null;
       this.#news({ what: "past.said", id, messages: reply ? [message, reply] : [message] });
       if (reply) void this.#read(id); // what came of it besides words
       else void this.#untilAnswered(id, this.#watch.signal);
@@ -180,4 +188,9 @@ export class Archive {
       // Nobody looks at it any more.
     }
   }
+}
+
+/** Not `randomUUID`: that is for secure contexts only. */
+function newName(): string {
+  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join("-");
 }
