@@ -13,6 +13,7 @@ from vivavoce.language.en.utterances import (
     requests,
     settles,
     unable,
+    undenied,
     wants,
 )
 
@@ -231,3 +232,18 @@ def test_a_clause_that_begins_with_its_verb_is_an_order(said: str, *, ordered: b
 )
 def test_a_greeting_is_nothing_more(said: str, greets: bool) -> None:
     assert utterances.greets(said) is greets
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        (
+            "Cancel the club, please. Hm, no, don't cancel it, it's at nine now.",
+            "the club: it's at nine now.",
+        ),
+        ("Delete the gym. Actually don't delete it, move it", "the gym: move it"),
+        ("Remind me to call Ann and don't remind me of Bo", None),
+    ],
+)
+def test_an_order_and_its_opposite_in_one_breath_are_neither(said: str, meant: str | None) -> None:
+    assert undenied(said) == (meant or said)

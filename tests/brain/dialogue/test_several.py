@@ -334,3 +334,15 @@ def test_the_day_said_before_a_set_is_the_day_of_it_and_bar_keeps_what_it_names(
     assert "Gym" in told
     assert "Dentist" in talk.there
     assert "Put the bins out" in talk.there
+
+
+def test_a_time_that_was_only_told_is_no_wish_beside_the_one_that_it_is_for() -> None:
+    talk = Talk()
+    first, second = "The bin is collected every other Wednesday", "At seven in the morning roll it"
+    talk.says(
+        f"{first}. {second} out please",
+        replace(of(first, remind(when="every other Wednesday")), sure=True),
+        replace(of(second, remind(when="At seven in the morning", what="roll it out")), sure=True),
+    )
+    assert list(talk.there) == ["Roll it out"]
+    assert talk.state.agenda == ()

@@ -138,6 +138,8 @@ class _Turn(Utterance):
             self._replace(replace(twin, values={**twin.values, **times_said}))
             return
         wish = self._with_day_of(wish)
+        if self._only_told_time(wish):
+            self.begun.pop()
         anchor = wish.values.get(filling.anchor_slot(self.world.hints[tool]) or "")
         self._counted_from([one for one in self.begun if anchor in self._things_of(one)])
         self.begun.append(wish)
@@ -302,6 +304,17 @@ class _Turn(Utterance):
                 whole = filling.on_the_same_day(earlier, words, wish, share)
                 return replace(wish, values={**wish.values, name: whole})
         return wish
+
+    def _only_told_time(self, wish: Wish) -> bool:
+        """ "It is collected every other Wednesday. At seven remind me to roll it out": the first
+        has no name of its own, and its time is that of the second."""
+        last = self.begun[-1] if self.begun else None
+        if last is None or last.tool != wish.tool:
+            return False
+        slots = self.world.hints[wish.tool].slots
+        named = any(last.values.get(n) for n, one in slots.items() if one.kind == "words")
+        time = self._time_of(last).casefold()
+        return not named and bool(time) and self._time_of(wish).casefold().startswith(time)
 
     def _told_time(self) -> str:
         """When the one thing is that was just spoken of."""

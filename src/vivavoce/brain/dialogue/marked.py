@@ -163,6 +163,7 @@ def commands(
     made: list[Command] = []
     for wish in _with_what_follows(said, found, able, kinds):
         slots = {name: _words(said, wish, name, kinds) for name in wish.slots}
+        slots = {n: words for n, words in slots.items() if not _empty(words, kinds.get(n, ""))}
         text = said[wish.start : wish.end].strip(_EDGES)
         if wish.kind == SET:
             named = {_answered(one, answers, kinds): slots[one] for one in slots}
@@ -178,6 +179,12 @@ def commands(
     if len(made) == 1 and isinstance(made[0], Begin):
         return (replace(made[0], said=""),)  # nobody else has anything of the utterance
     return tuple(made)
+
+
+def _empty(words: str, kind: str) -> bool:
+    """An article that was marked alone names nothing, and "this" is no time."""
+    small = ("the", "a", "an", *(("this", "that", "it") if kind in ("time", "repeat") else ()))
+    return words.casefold() in small
 
 
 def _with_what_follows(

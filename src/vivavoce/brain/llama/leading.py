@@ -34,7 +34,7 @@ from vivavoce.brain.llama.likeness import Likeness
 from vivavoce.brain.llama.reader import Reader
 from vivavoce.brain.llama.server import Heard
 from vivavoce.language.en.sayings import SAYINGS
-from vivavoce.language.en.utterances import asks, questions, repaired
+from vivavoce.language.en.utterances import asks, questions, repaired, undenied
 from vivavoce.wire.brain import (
     Ask,
     Awaited,
@@ -243,6 +243,7 @@ class Leading:
             return found, Heard("")
         if not prompting.clean(said):
             return (Plain("unclear"),), Heard("")
+        said = undenied(said)
         made, cost = await self._marked(view(state, world), world, said), Heard("")
         if not made:
             said = repaired(said)

@@ -33,7 +33,7 @@ _CLAUSE = re.compile(
 )
 """What ends the words that a verb has after it."""
 TRAILING = re.compile(
-    r"(?i)(?:[\s,.;:!?-]+|\b(?:please|and|or|then|at|on|in|by|for|from|around|about|the|to|thanks|"
+    r"(?i)(?:[\s,.;:!?-]+|(?<![\w-])(?:please|and|or|then|at|on|in|by|for|from|around|about|the|to|thanks|"
     r"thank you|would you|will you|if you can|um+|uh+|okay|ok))$"
 )
 _HEAD = re.compile(

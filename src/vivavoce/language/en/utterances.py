@@ -462,9 +462,24 @@ def replaced(text: str, title: str) -> str:
     return ""
 
 
+_DENIED = re.compile(
+    r"(?is)(?P<head>^|[.;!?]\s)(?:(?:please|can you|could you|just|ok(?:ay)?),?\s+)*"
+    r"(?P<verb>[a-z]+) (?P<what>\w[\w'’-]*(?: \w[\w'’-]*){0,5}?)(?:,? please)?[.,;!?…—-]"
+    r"[^.;!?]{0,40}(?:[.;!?…]\s*[^.;!?]{0,40}?)?\b(?:don['’]t|do not) (?:actually )?(?P=verb) "
+    r"(?:it|that|them|this)\b[\s,.;:!—-]*(?P<rest>\w.+)$"
+)
+"""An order and its very opposite: "Cancel the club. No, don't cancel it, it's at nine now." What
+it is about stays, and what comes after."""
+
+
+def undenied(text: str) -> str:
+    return _DENIED.sub(lambda m: f"{m['head']}{m['what'].strip()}: {m['rest']}", text)
+
+
 def repaired(text: str) -> str:
     """Without what was taken back in the same breath: "email Ann, no, not Ann, Beth" is "email
     Beth". Changes of mind about a time stay: the clock reads them."""
+    text = undenied(text)
     for marked in _TAKEN_BACK.finditer(text):
         before, instead = text[: marked.start()], _INSTEAD.match(text, marked.end())
         if instead is None:

@@ -119,9 +119,11 @@ def _past_or_to(t: Tokens, at: int) -> Found | None:
     link = t.word(ahead)
     if link not in _HALVES:
         if word == "half" and (hour := _hour_number(t, ahead)) and 1 <= hour[0] <= 12:
-            if t.word(hour[1]) in lex.UNITS or t.word(hour[1]) in lex.COUNTED:
+            counted = t.word(hour[1]) in lex.COUNTED and not _of_part(t, hour[1])
+            if t.word(hour[1]) in lex.UNITS or counted:
                 return None
-            return _closed(t, begun, hour[1], hour[0], 30, "fair")
+            firmly: Strength = "firm" if _of_part(t, hour[1]) else "fair"
+            return _closed(t, begun, hour[1], hour[0], 30, firmly)
         return None
     if minutes % 5 and not certain:
         return None  # "9 to 5" is no time of day
@@ -226,8 +228,9 @@ def _plain(t: Tokens, at: int) -> Found | None:
 
 
 def _of_part(t: Tokens, at: int) -> bool:
-    """ "of the morning", after an hour."""
-    return t.are(at, "of", "the") and t.word(at + 2) in lex.DAY_PARTS
+    """ "of the morning", "of an evening", after an hour."""
+    the = t.word(at + 1) in ("the", "a", "an")
+    return t.word(at) == "of" and the and t.word(at + 2) in lex.DAY_PARTS
 
 
 def on_the_clock(t: Tokens, at: int, end: int) -> bool:
