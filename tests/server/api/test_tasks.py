@@ -189,6 +189,7 @@ async def test_what_was_done_and_refused_is_in_the_audit_and_nothing_secret_is(
         lines = await d.here.store.audit()
         assert [(one.action, one.outcome) for one in lines] == [
             ("refusal", "refused"),
+            ("login", "let in"),
             ("approval", "granted by click, always"),
             ("tool", "completed, asked for by http"),
             ("grant", "taken back"),
@@ -196,7 +197,7 @@ async def test_what_was_done_and_refused_is_in_the_audit_and_nothing_secret_is(
         assert lines[0].what == "GET /approvals: unauthorized"
         assert {one.user_id for one in lines[1:]} == {"local"}
         assert all(one.address and one.request_id for one in lines)
-        assert lines[1].digest == lines[2].digest == digest_of({"colour": "hush-hush"})
+        assert lines[2].digest == lines[3].digest == digest_of({"colour": "hush-hush"})
         assert first_break(lines, await d.here.store.audit_ends()) is None
         assert not [one for one in lines if token in repr(one) or "hush" in repr(one)]
 

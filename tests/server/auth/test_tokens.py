@@ -347,13 +347,37 @@ async def test_the_audit_tells_tokens_apart_and_looks_past_our_proxies(tmp_path:
         for value in (kiosk, TOKEN):
             _show(d, value)
             await d.patch("/api/v1/preferences", {"verbosity": "brief"})
-        refusal, *changed = await d.here.store.audit()
-        assert {one.address for one in (refusal, *changed)} == {"198.51.100.9"}
+        refusal, *others = await d.here.store.audit()
+        assert {one.address for one in (refusal, *others)} == {"198.51.100.9"}
         assert (refusal.role, refusal.token) == ("", "")
-        assert [(one.user_id, one.role, one.token) for one in changed] == [
-            ("local", "user", "kiosk"),
-            ("local", "operator", "VIVAVOCE_AUTH_TOKEN"),
+        assert [(one.action, one.user_id, one.role, one.token) for one in others] == [
+            ("login", "local", "user", "kiosk"),
+            ("profile", "local", "user", "kiosk"),
+            ("login", "local", "operator", "VIVAVOCE_AUTH_TOKEN"),
+            ("profile", "local", "operator", "VIVAVOCE_AUTH_TOKEN"),
         ]
+
+
+async def test_who_was_let_in_is_in_the_audit_once_an_hour_of_each_address(tmp_path: Path) -> None:
+    clock = ManualClock()
+    given: Json = {"auth": "token", "auth_token": TOKEN, "trusted_proxies": "127.0.0.1"}
+    async with doors(tmp_path, clock=clock, **given) as d:
+
+        async def come_from(*addresses: str) -> list[tuple[str, str, str]]:
+            for address in addresses:
+                d.http.headers["x-forwarded-for"] = address
+                answered(await d.http.get("/tools"))
+            lines = [one for one in await d.here.store.audit() if one.action == "login"]
+            return [(one.what, one.outcome, one.address) for one in lines]
+
+        _show(d, TOKEN)
+        ours = "with the token VIVAVOCE_AUTH_TOKEN", "let in"
+        known = await come_from("192.0.2.1", "192.0.2.1", "192.0.2.2")
+        assert known == [(*ours, "192.0.2.1"), (*ours, "192.0.2.2")]
+        await clock.advance(3_601)
+        assert (await come_from("192.0.2.1"))[2:] == [(*ours, "192.0.2.1")]
+        many = [f"192.0.2.{number}" for number in range(10, 40)]
+        assert len(await come_from(*many)) == 12, "whoever has many does not fill the disk"
 
 
 async def test_with_jwts_a_named_token_is_an_operators_and_no_users(tmp_path: Path) -> None:

@@ -324,8 +324,14 @@ class Workspaces:
         folder = self.own(user_id)
         if folder is None:
             return 0
-        count = sum(len(files) for _, _, files in os.walk(folder))
         self._found.pop(folder.name, None)
+        count = 0
+        folder.chmod(0o700)  # a command may have closed any of them, even to us
+        for here, folders, files in os.walk(folder):
+            count += len(files)
+            for one in (Path(here, name) for name in folders):
+                if not one.is_symlink():
+                    one.chmod(0o700)
         shutil.rmtree(folder)  # links are removed, never followed
         return count
 
