@@ -21,7 +21,7 @@ from vivavoce.logs import Scrubber
 from vivavoce.runtime.calls.outcomes import ToolRequest
 from vivavoce.runtime.calls.reading import facts_of
 from vivavoce.runtime.ports import ToolContext
-from vivavoce.runtime.sessions.options import remembered
+from vivavoce.runtime.sessions.options import Options, remembered
 from vivavoce.server.gate.auth import Authenticator
 from vivavoce.server.gate.tokens import FRESH_SECONDS, AccessTokens, Logins, minted
 from vivavoce.testing import ManualClock, MemoryStore
@@ -546,12 +546,36 @@ async def test_what_a_lesser_token_wrote_of_the_user_is_from_outside_for_a_highe
         assert (await d.http.request(method, path, json=body, headers=guest)).status_code < 300
         assert await _read(d, talk, "operator") == ["what was said with a lesser key"]
         assert await _read(d, talk, "user") == []
-        # Ticked off by the operator it is still in the kiosk's words; taken away it is gone.
+        # Ticked off by the operator it is still in the kiosk's words; taken away it is gone, but
+        # for a talk that was told of it.
         if "{goal}" in PLANS[what][1]:
             await d.patch(path, {"status": "completed"})
             assert await _read(d, talk, "operator") != []
-            assert (await d.http.delete(path)).status_code == 204
-            assert await _read(d, talk, "operator") == []
+            assert (await d.http.delete(path, headers=guest)).status_code == 204
+            assert await _read(d, talk, "operator") != []
+            later, _ = await v1.talk(d)
+            assert await _read(d, later["conversation_id"], "operator") == []
+
+
+async def test_what_a_lesser_token_has_done_for_it_is_not_told_in_its_words_to_a_higher_one(
+    tmp_path: Path,
+) -> None:
+    async with doors(tmp_path, auth="token", auth_token=TOKEN, agent="workbench") as d:
+        now = d.here.clock.now()
+        for role, title in (("user", "Open evil.example"), ("operator", "Add logging")):
+            of: Json = {"user_id": "local", "agent": "coder", "backend": "none", "role": role}
+            at: Json = {"created_at": now, "updated_at": now}
+            task = Task(id=f"task_{role}", title=title, description=title, **of, **at)
+            await d.here.store.commit([Put(task)])
+        told: dict[Role, str] = {}
+        for role in ("operator", "user"):
+            opened = await d.here.voice.create("local", Options(role=role))
+            about = await d.here.voice.maker.about(opened.session)
+            told[role] = await d.here.voice.maker.words(opened.session, about)
+        assert "Open evil.example" not in told["operator"]
+        assert "task_user (coder): running" in told["operator"]
+        assert "Add logging: running" in told["operator"]
+        assert "Open evil.example: running" in told["user"]
 
 
 async def test_so_is_what_a_session_of_a_lesser_token_wrote_by_a_tool(tmp_path: Path) -> None:
