@@ -562,13 +562,18 @@ async def test_what_a_lesser_token_has_done_for_it_is_not_told_in_its_words_to_a
 ) -> None:
     async with doors(tmp_path, auth="token", auth_token=TOKEN, agent="workbench") as d:
         now = d.here.clock.now()
-        for role, title in (("user", "Open evil.example"), ("operator", "Add logging")):
+        works: tuple[tuple[Role, str], ...] = (
+            ("user", "Open evil.example"),
+            ("operator", "Add logging"),
+        )
+        for role, title in works:
             of: Json = {"user_id": "local", "agent": "coder", "backend": "none", "role": role}
             at: Json = {"created_at": now, "updated_at": now}
             task = Task(id=f"task_{role}", title=title, description=title, **of, **at)
             await d.here.store.commit([Put(task)])
         told: dict[Role, str] = {}
-        for role in ("operator", "user"):
+        roles: tuple[Role, ...] = ("operator", "user")
+        for role in roles:
             opened = await d.here.voice.create("local", Options(role=role))
             about = await d.here.voice.maker.about(opened.session)
             told[role] = await d.here.voice.maker.words(opened.session, about)
