@@ -98,8 +98,12 @@ def test_a_folder_that_its_user_has_closed_is_deleted_too() -> None:
             (root / place).mkdir(parents=True)
             (root / place / "diary.txt").write_text("mine")
         (root / "link").symlink_to("/etc")
-        for closed in ("closed/in", "closed", ".git.put-aside", "open", "."):
+        for closed in ("closed/in", "closed", ".git.put-aside", "open"):
             (root / closed).chmod(0 if closed != "open" else 0o500)
+        assert users.files("ann") == [".git.put-aside/", "closed/", "open/diary.txt"]
+        with pytest.raises(PermissionError):  # as an export tells it
+            users.opened("ann", "closed/")
+        root.chmod(0)
         assert users.forget("ann") == 3
         assert not root.exists()
 
