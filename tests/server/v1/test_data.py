@@ -18,7 +18,9 @@ from tests.contract.records import event
 from tests.server.doors import Doors, doors, refused, soon
 from tests.server.tokens import ADA, EVE, SETTINGS, bearer, token
 from tests.store.test_forgetting import holding
+from vivavoce.app.tools import resting_data
 from vivavoce.errors import ToolFailed
+from vivavoce.runtime.clock import SystemClock
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.store import open_store
 from vivavoce.tools.functions import tool
@@ -308,6 +310,23 @@ async def test_what_another_server_has_of_the_user_goes_too(tmp_path: Path) -> N
         assert (await running).json()["success"] is False
         assert holding(tmp_path, NEEDLE) == []
         assert "Apfelstrudel" in (await there.http.get("/api/v1/data", **by(EVE))).text
+    assert holding(tmp_path, NEEDLE) == []
+
+
+async def test_the_command_has_servers_that_run_delete_what_they_have(tmp_path: Path) -> None:
+    """Where they share a database with it, as on PostgreSQL."""
+    url = f"sqlite:///{tmp_path}/shared.db"
+    async with doors(tmp_path, store=open_store(url), instance="there", **SETTINGS) as d:
+        await everything(d, ADA, NEEDLE)
+        store = open_store(url)
+        await store.open()
+        settings = d.here.settings.model_copy(
+            update={"data_dir": tmp_path / "other", "workspace": tmp_path / "other-work"}
+        )
+        gone = await resting_data(settings, store, SystemClock()).delete(ADA, counts=True)
+        await store.close()
+        assert (gone.sessions_ended, gone.files, gone.not_reached) == (1, 1, ())
+        assert holding(tmp_path, NEEDLE) == []
     assert holding(tmp_path, NEEDLE) == []
 
 
