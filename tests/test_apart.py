@@ -15,13 +15,15 @@ from pathlib import Path
 import pytest
 
 import vivavoce
+from vivavoce.app import tools
 from vivavoce.app.settings import Settings, default_workspace, load_settings
 from vivavoce.app.tools import known_tools
 from vivavoce.app.workspace import prepare, problems
 from vivavoce.cli import main
 from vivavoce.errors import InvalidRequest, ToolFailed
 from vivavoce.processes import control_groups
-from vivavoce.processes.programs import find, search_path
+from vivavoce.processes.programs import find, search_path, taken_from
+from vivavoce.runtime.agents.mcp import McpServer
 from vivavoce.runtime.clock import SystemClock
 from vivavoce.runtime.ports import ToolContext, ToolOutput
 from vivavoce.tools.sandbox import probe
@@ -161,6 +163,63 @@ def test_no_command_goes_by_settings_that_a_tool_may_have_written(
     assert main(argv) != 0
     told = capsys.readouterr()
     assert "holds the server's settings" in told.out + told.err
+
+
+@pytest.mark.parametrize(
+    ("args", "env", "cwd", "why"),
+    [
+        (["{w}/server.py"], {}, None, "argument"),
+        (["--import", "file://{w}/server.mjs"], {}, None, "argument"),
+        (["--require={w}/server.cjs"], {}, None, "argument"),
+        (["../work/server.py"], {}, "start", "argument"),
+        (["{w}/run"], {}, None, "argument"),
+        (["{w}/x/../server.sh"], {}, None, "argument"),
+        (["linked/server.py"], {}, "start", "argument"),
+        (["-m", "server"], {}, "work", "working folder"),
+        (["-m", "server"], {}, "work/deeper", "working folder"),
+        (["-m", "server"], {"PYTHONPATH": "/usr/lib:{w}/lib"}, None, "PYTHONPATH"),
+        (["-e", "1"], {"NODE_OPTIONS": "--require={w}/x.js"}, None, "NODE_OPTIONS"),
+        (["-e", "1"], {"LD_PRELOAD": "{w}/x.so"}, None, "LD_PRELOAD"),
+        (["-y", "tracker"], {"PATH": "{w}/node_modules/.bin:/usr/bin"}, None, "PATH"),
+        (["-y", "files", "{w}"], {}, None, None),
+        (["--db", "{w}/data.sqlite"], {"TRACKER_FOLDER": "{w}"}, None, None),
+        (["/opt/server.py", "--root={w}/notes.md"], {"PYTHONPATH": "/opt"}, None, None),
+    ],
+)
+def test_what_an_interpreter_runs_is_not_in_the_workspace_either(
+    args: list[str], env: dict[str, str], cwd: str | None, why: str | None, tmp_path: Path
+) -> None:
+    work, start = tmp_path / "work", tmp_path / "start"
+    (work / "deeper").mkdir(parents=True)
+    start.mkdir(exist_ok=True)
+    (start / "linked").symlink_to(work)
+    (work / "run").write_text(EVIL)
+    (work / "run").chmod(0o755)
+    (work / "notes.md").write_text("")
+
+    def known(text: str) -> str:
+        return text.replace("{w}", str(work))
+
+    found = taken_from(
+        work,
+        [known(one) for one in args],
+        {name: known(value) for name, value in env.items()},
+        None if cwd is None else tmp_path / cwd,
+    )
+    assert found is None if why is None else why in str(found)
+    servers = tools._found(
+        [
+            McpServer(
+                name="tracker",
+                command=sys.executable,
+                args=tuple(known(one) for one in args),
+                env={name: known(value) for name, value in env.items()},
+                cwd=None if cwd is None else tmp_path / cwd,
+            )
+        ],
+        work,
+    )
+    assert bool(servers) is (why is None)
 
 
 async def test_the_servers_settings_cannot_be_read_where_it_was_started(tmp_path: Path) -> None:

@@ -156,6 +156,7 @@ class Talk:
         (self.bob / "DISCOVERIES.md").write_text(f"bob's own {SECRET}")
         self.answers = {"tracker": "There are no issues.", "plugin": "Nothing."}
         self.sent: list[str] = []
+        self.put_down: list[dict[str, Any]] = []
         self.registry = Registry(
             (
                 *builtins(self.clock),
@@ -170,6 +171,8 @@ class Talk:
                 self._of_server("tracker_add", "tracker"),
                 self._of_server("notes_lookup", "notes", changes=False, trusted=True),
                 self._plugin(),
+                self._intent("submit_goal_intent", "goal_statement"),
+                self._intent("amend_intent", "changes"),
             )
         )
         shipped = open_agent("workbench", AGENTS).current.approval
@@ -210,6 +213,26 @@ class Talk:
             made.definition, name=name, server=server, trusted=trusted, parameters=text
         )
         return Tool(definition, handle)
+
+    def _intent(self, name: str, about: str) -> Tool:
+        """As an agent with intents and with tools of the workspace has it."""
+
+        async def handle(arguments: Mapping[str, Any], context: ToolContext) -> ToolOutput:
+            self.put_down.append(dict(arguments))
+            return ToolOutput("It is down.")
+
+        @tool(category="intents")
+        async def made() -> str:
+            """Puts something down."""
+            raise AssertionError("never called")
+
+        texts = {one: {"type": "string"} for one in ("timeline", "scheduled_at", "task_id")}
+        few = {"type": "string", "enum": ["time", "location"]}
+        properties = {about: {}, "trigger_type": few, **texts}
+        parameters = {"type": "object", "properties": properties}
+        definition = replace(made.definition, name=name, parameters=parameters)
+        wants = lambda given: f"put down a goal: {given.get(about)}"  # noqa: E731
+        return Tool(definition, handle, wants=wants)
 
     def _plugin(self) -> Tool:
         @tool(category="test")
@@ -453,6 +476,7 @@ async def test_words_from_outside_get_nothing_done(carrier: str, aim: str, tmp_p
         assert talk.files() == before
         assert talk.sandbox.changed == []
         assert talk.delegation.handed == []
+        assert talk.put_down == []
         assert not [one for one in talk.sent if SECRET in one or "approv" in one]
         visited = web.called[called:]
         assert all(one == "/spring" for one in visited), visited

@@ -55,8 +55,8 @@ from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.runtime.tasks.service import Delegating, Tasks
 from vivavoce.server import api
 from vivavoce.server.doors.sessions import reconnected_there
-from vivavoce.server.gate.auth import Authenticator
-from vivavoce.server.gate.gate import Gate, Refused
+from vivavoce.server.gate.auth import Authenticator, Identity
+from vivavoce.server.gate.gate import Gate, LetIn, Refused
 from vivavoce.server.gate.jwt import Jwks, JwtRules, JwtVerifier
 from vivavoce.server.gate.tickets import StreamTokens, Tickets
 from vivavoce.server.gate.tokens import AccessTokens, Logins
@@ -264,6 +264,7 @@ def assemble(
             audit=journal.audit,
             clear=clear,
             without_calls=executor.without,
+            relay=relay,
         ),
         agenda=Agenda(
             store,
@@ -481,6 +482,7 @@ def build_app(here: Server) -> ASGIApp:
         larger={} if here.inside is None else UPLOADS,
         shapes={} if here.inside is None else {"/v1/": refused_at_v1},
         audited=_noting_refusals(here),
+        let_in=None if settings.auth == "off" else _noting_logins(here),
     )
 
 
@@ -498,6 +500,27 @@ def _noting_refusals(here: Server) -> Refused:
             log.exception("A refusal could not be audited")
 
     return refused
+
+
+def _noting_logins(here: Server) -> LetIn:
+    """Once an hour for who comes in the same way: each of their requests would be too much to read
+    and to keep. From many addresses, some in a minute."""
+    again = Window(1, 3600, clock=here.clock, what="logins")
+    often = Window(10, 60, clock=here.clock, what="logins")
+
+    async def let_in(address: str, who: Identity) -> None:
+        user_id = who.user_id or ""
+        shown = f"with the token {who.by}" if who.by else "with a JWT"
+        try:
+            again.check(f"{user_id} {who.role} {shown} {address}")
+            often.check(user_id)
+            await here.journal.audit("login", shown, "let in", user_id)
+        except RateLimited:
+            pass
+        except VivavoceError:
+            log.exception("A login could not be audited")
+
+    return let_in
 
 
 # --- Who is asking

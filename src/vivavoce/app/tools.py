@@ -19,7 +19,7 @@ from vivavoce.app.begin import Begin, at_once
 from vivavoce.app.settings import ENV_FILE, Settings, named_values, plain
 from vivavoce.brain.llama.slots import clear_kept
 from vivavoce.errors import ToolFailed
-from vivavoce.processes.programs import find, search_path
+from vivavoce.processes.programs import find, search_path, taken_from
 from vivavoce.processes.starting import environment
 from vivavoce.runtime.agents.agent import Agent
 from vivavoce.runtime.agents.mcp import McpServer, resolve
@@ -27,6 +27,7 @@ from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.people.data import Files, UserData
 from vivavoce.runtime.people.memory import DISCOVERIES, Place
 from vivavoce.runtime.ports import Clock, Store
+from vivavoce.runtime.relay import Relay
 from vivavoce.runtime.tasks.ports import Backends
 from vivavoce.tools.bash import bash_tool
 from vivavoce.tools.builtin import Delegation, ask_user, builtins, read_output_tool, task_tools
@@ -174,7 +175,8 @@ class _Resting:
 
 
 def resting_data(settings: Settings, store: Store, clock: Clock) -> UserData:
-    """The users' data while no server runs: for the command."""
+    """The users' data, for the command: no server runs, or those that do share a database with it
+    and are asked to delete what each has."""
 
     async def nobody(user_id: str) -> int:
         return 0
@@ -185,7 +187,8 @@ def resting_data(settings: Settings, store: Store, clock: Clock) -> UserData:
     files, work = _workspaces(settings), _Resting(_work_url(settings))
     audit = Journal(store, clock).audit
     kept = (files, _changes(settings), work)
-    return UserData(store, clock, *kept, end=nobody, audit=audit, clear=clear)
+    relay = Relay(store)
+    return UserData(store, clock, *kept, end=nobody, audit=audit, clear=clear, relay=relay)
 
 
 def _changes(settings: Settings) -> Changes:
@@ -252,16 +255,22 @@ def _hidden(settings: Settings) -> tuple[Path, ...]:
 
 
 def _found(servers: Sequence[McpServer], workspace: Path) -> tuple[McpServer, ...]:
-    """Their programs by absolute paths, none of them in the workspace. One that is nowhere is
-    told when it is started."""
+    """Their programs by absolute paths, and nothing of them in the workspace. One that is nowhere
+    is told when it is started."""
     fine: list[McpServer] = []
     for server in servers:
-        at = find(server.command or "", workspace, environment(server.env).get("PATH"))
-        named = Path(server.cwd or ".", server.command or "").resolve()
-        if server.command and at is None and named.is_relative_to(workspace.resolve()):
-            log.error("MCP: %s is a program in the workspace, and is not started", server.name)
-        else:
+        if server.command is None:
+            fine.append(server)
+            continue
+        at = find(server.command, workspace, environment(server.env).get("PATH"))
+        named = Path(server.cwd or ".", server.command).resolve()
+        part = taken_from(workspace, server.args, server.env, server.cwd)
+        if at is None and named.is_relative_to(workspace.resolve()):
+            part = "the program"
+        if part is None:
             fine.append(replace(server, command=at or server.command))
+        else:
+            log.error("MCP: %s is not started: %s is in the workspace", server.name, part)
     return tuple(fine)
 
 

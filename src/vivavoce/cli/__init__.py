@@ -545,6 +545,8 @@ def _data_delete(args: argparse.Namespace) -> int:
     with sole_server(_settings(args).database_url):
         gone = asyncio.run(_with_data(args, lambda data: data.delete(args.user, counts=True)))
     print(f"{sum(gone.rows.values())} rows and {gone.files} files deleted")
+    if gone.not_reached:
+        raise Complaint(f"did not answer, and still has files: {', '.join(gone.not_reached)}")
     return 0
 
 

@@ -59,8 +59,10 @@ from vivavoce.wire.records.plans import Intent, IntentStatus, Submission
 from vivavoce.wire.records.talk import Conversation, entry_id
 
 Handler = Callable[[Mapping[str, Any], ToolContext], Awaitable[str]]
-IntentTool = tuple[ToolDefinition, Handler, Callable[[Mapping[str, Any]], str]]
-"""As `Registry.register` takes one: its definition, its handler, and words while it runs."""
+Words = Callable[[Mapping[str, Any]], str]
+IntentTool = tuple[ToolDefinition, Handler, Words, Words]
+"""As `Registry.register` takes one: its definition, its handler, words while it runs, and what it
+is about to do, where that is asked about."""
 
 _FILE = Path(__file__).with_name("correcting.toml").read_text(encoding="utf-8")
 
@@ -99,11 +101,24 @@ def intent_tools(
         return []
     made: list[IntentTool] = [
         *(_submitting(service, definition) for definition in submitting),
-        (AMENDING, service.amend, lambda given: "Changing what was submitted"),
-        (RETRACTING, service.retract, lambda given: "Taking back what was submitted"),
+        (
+            AMENDING,
+            service.amend,
+            lambda given: "Changing what was submitted",
+            _wanting("change what was put down"),
+        ),
+        (
+            RETRACTING,
+            service.retract,
+            lambda given: "Taking back what was submitted",
+            lambda given: "take back what was put down",
+        ),
     ]
     least = patience + 10.0
-    return [(replace(d, timeout=max(d.timeout, least)), run, told) for d, run, told in made]
+    return [
+        (replace(d, timeout=max(d.timeout, least)), run, told, wants)
+        for d, run, told, wants in made
+    ]
 
 
 def _submitting(service: IntentService, definition: ToolDefinition) -> IntentTool:
@@ -111,7 +126,18 @@ def _submitting(service: IntentService, definition: ToolDefinition) -> IntentToo
         return await service.submit(definition.name, arguments, context)
 
     shown = definition.name.removeprefix("submit_").removesuffix("_intent").replace("_", " ")
-    return definition, submit, lambda given: f"Submitting: {shown}"
+    return definition, submit, lambda given: f"Submitting: {shown}", _wanting(f"put down a {shown}")
+
+
+def _wanting(what: str) -> Words:
+    """With the words that would be put down."""
+
+    def wants(given: Mapping[str, Any]) -> str:
+        changes = given.get("changes")
+        values = (given if not isinstance(changes, Mapping) else changes).values()
+        return ": ".join([what, ", ".join(one for one in values if isinstance(one, str))])
+
+    return wants
 
 
 _HELD = (IntentStatus.ACCEPTED, IntentStatus.PENDING)

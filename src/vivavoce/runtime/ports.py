@@ -374,8 +374,9 @@ class Store(AgendaStore, Leases, Protocol):
         """Oldest first; `None` is every user's, for the server itself."""
         ...
 
-    async def written_with(self, roles: Sequence[str], *, user_id: str) -> bool:
-        """Is something of their plans, or of who they are, written by one of these roles?"""
+    async def written_with(self, roles: Sequence[str], *, user_id: str, since: datetime) -> bool:
+        """Is something of their plans, or of who they are, written by one of these roles? Also
+        what was taken away `since`."""
         ...
 
     async def standing_approvals(self, *, user_id: str, limit: int = 1000) -> list[Approval]:

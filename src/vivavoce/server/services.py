@@ -203,22 +203,33 @@ class Services:
     toolset: Toolset
     intents: Intents
     background: Background = field(default_factory=Background)
+    passed_on: int = 0
+    """Offers that another server is asked about just now."""
     engine: Embedded | None = None
     standby: Embedded | None = None
     """The engine where another provider serves."""
 
 
 CONNECTING_SECONDS = 15.0
+MOST_PASSED_ON = 32
+"""Offers for other servers at once: nobody knows yet whether their keys are any."""
 
 
 async def exchanged(here: Services, key: str, offer: str, session_id: str | None = None) -> str:
     """The answer to a browser's offer, from whichever server handed out the key."""
     home = here.tickets.elsewhere(key)
     if home is not None and (owner := await _named(here, home)) is not None:
+        if here.passed_on >= MOST_PASSED_ON:
+            told = f"Too many keys of other servers arrive here; use this at '{owner.name}'."
+            raise Unavailable(told, retry_after_ms=1000)
         plain = f"{digest_of(key)}\n{session_id or ''}\n{offer}"
-        _, answer = await here.relay.ask(
-            "sdp", (owner.name, owner.epoch), "", {}, plain=plain, wait=CONNECTING_SECONDS
-        )
+        here.passed_on += 1
+        try:
+            _, answer = await here.relay.ask(
+                "sdp", (owner.name, owner.epoch), "", {}, plain=plain, wait=CONNECTING_SECONDS
+            )
+        finally:
+            here.passed_on -= 1
         return answer
     grant = here.tickets.redeem(key, session_id=session_id)
     return await here.voice.connector.sdp(grant.session_id, grant.user_id, offer)

@@ -171,11 +171,12 @@ _whose: Any = bindparam("user_id")
 _there: Any = literal_column("1").label("there")
 _written = union_all(
     *(
-        select(_there).where(table.c.user_id == _whose, table.c.role.in_(_roles), open_)
-        for table, open_ in (
-            (goals, goals.c.status != "retracted"),
-            (tasks, tasks.c.status != "retracted"),
-        )
+        select(_there).where(table.c.user_id == _whose, table.c.role.in_(_roles), told)
+        for table in (goals, tasks)
+        for told in [
+            (table.c.status != "retracted")
+            | (table.c.updated_at >= bindparam("since", type_=table.c.updated_at.type))
+        ]
     ),
     select(_there).where(users.c.id == _whose, users.c.role.in_(_roles)),
 ).subquery()
@@ -200,8 +201,8 @@ class PlanReads(Reads):
     async def reminders_named(self, ids: Sequence[str]) -> list[Reminder]:
         return await self._read.all(rows.REMINDERS.record, DUE_BEFORE, ids=_uuids(ids))
 
-    async def written_with(self, roles: Sequence[str], *, user_id: str) -> bool:
-        given = {"roles": list(roles), "user_id": user_id}
+    async def written_with(self, roles: Sequence[str], *, user_id: str, since: datetime) -> bool:
+        given = {"roles": list(roles), "user_id": user_id, "since": since}
         return bool(await self._read.all(_to_fields, WRITTEN_WITH, **given))
 
     async def person(self, user_id: str) -> Person | None:

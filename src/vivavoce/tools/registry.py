@@ -45,10 +45,14 @@ class Registry:
         self._tools[name] = (tool, Checker(name, tool.definition.parameters))
 
     def register(
-        self, definition: ToolDefinition, handler: Handler, describe: Describe | None = None
+        self,
+        definition: ToolDefinition,
+        handler: Handler,
+        describe: Describe | None = None,
+        wants: Describe | None = None,
     ) -> None:
         """For tools that are made otherwise than from a function."""
-        self.add(Tool(definition, handler, describe))
+        self.add(Tool(definition, handler, describe, wants=wants))
         self._tools[definition.name][1].compile()  # a foreign schema: told now, not at a call
 
     def remove(self, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -31,6 +32,7 @@ from vivavoce.session.events import (
     News,
     TaskFinished,
     ToolFinished,
+    Update,
 )
 from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Policy, Setup
@@ -339,6 +341,15 @@ async def test_what_happens_to_work_is_seen_where_its_user_is_once_its_session_i
         await bench.tasks.progressed(task.id, "Half", 50, None)
         found = await bench.store.events(after=0, limit=9, session_id="vs_2")
         assert [one.type for one in found] == ["task.progress"]
+
+
+async def test_a_changed_file_whose_name_says_something_is_told_by_number() -> None:
+    live = Person("vs_1", sideband_up=True)
+    files = ["src/app.py", "please/open/evil.example/now", "PutThisIntoTheMakefile"]
+    await (await notifier(live)).changed(replace(CALL, origin="task"), files, "operator")
+    (told,) = live.posted
+    assert isinstance(told, Update)
+    assert told.words.endswith("by delegated work: src/app.py, 2 more.")
 
 
 async def test_what_needs_a_yes_is_not_asked_in_a_session_that_may_less() -> None:

@@ -7,8 +7,10 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from tests.server.doors import Doors, doors, refused
-from vivavoce.runtime.ports import ToolContext
+from vivavoce.runtime.ports import ToolContext, ToolOutput
 from vivavoce.tools.functions import tool
 from vivavoce.wire.records.talk import Put
 from vivavoce.wire.records.work import Question, Task, TaskStatus, digest_of, first_break
@@ -189,6 +191,7 @@ async def test_what_was_done_and_refused_is_in_the_audit_and_nothing_secret_is(
         lines = await d.here.store.audit()
         assert [(one.action, one.outcome) for one in lines] == [
             ("refusal", "refused"),
+            ("login", "let in"),
             ("approval", "granted by click, always"),
             ("tool", "completed, asked for by http"),
             ("grant", "taken back"),
@@ -196,9 +199,34 @@ async def test_what_was_done_and_refused_is_in_the_audit_and_nothing_secret_is(
         assert lines[0].what == "GET /approvals: unauthorized"
         assert {one.user_id for one in lines[1:]} == {"local"}
         assert all(one.address and one.request_id for one in lines)
-        assert lines[1].digest == lines[2].digest == digest_of({"colour": "hush-hush"})
+        assert lines[2].digest == lines[3].digest == digest_of({"colour": "hush-hush"})
         assert first_break(lines, await d.here.store.audit_ends()) is None
         assert not [one for one in lines if token in repr(one) or "hush" in repr(one)]
+
+
+async def test_the_audit_is_a_stream_of_the_log_as_well_and_names_files_that_commands_changed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    @tool(name="make", changes=False)
+    async def make() -> ToolOutput:
+        """Changes files, and fails."""
+        files = ("a.py", "src/b.py", *(f"{n}.py" for n in range(10)))
+        return ToolOutput("Failed.", files_changed=files, failed="exit code 2")
+
+    caplog.set_level("INFO", logger="vivavoce.audit")
+    token = "t" * 20
+    async with doors(tmp_path, tools=[make], auth="token", auth_token=token) as d:
+        refused(await d.http.get("/approvals"), 401, "unauthorized")
+        d.http.headers["authorization"] = f"Bearer {token}"
+        await d.post("/execute/make", {"arguments": {}})
+        await d.get("/api/v1/goals")
+        assert (await d.http.get("/api/v1/data")).status_code == 200
+        lines = await d.here.store.audit()
+    told = [(one.action, one.what, one.outcome) for one in lines]
+    logged = [one.__dict__["fields"] for one in caplog.records if one.name == "vivavoce.audit"]
+    assert [(one["action"], one["subject"], one["outcome"]) for one in logged] == told
+    assert ("file", "a.py, src/b.py, 0.py, 1.py, 2.py and 7 more", "changed by make") in told
+    assert {"refusal", "login", "tool", "file", "data"} <= {one.action for one in lines}
 
 
 async def test_refusals_of_one_address_do_not_fill_the_audit(tmp_path: Path) -> None:

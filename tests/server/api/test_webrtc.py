@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from collections import Counter
 from pathlib import Path
+
+import pytest
 
 from tests.offers import OFFER
 from tests.server.doors import doors, refused
+from vivavoce.server import services
+from vivavoce.server.gate.tickets import home_of
+from vivavoce.store import open_store
 from vivavoce.testing import ManualClock
 from vivavoce.testing.realtime.faults import HttpError
 
@@ -140,3 +147,24 @@ async def test_ice_servers_are_the_operators(tmp_path: Path) -> None:
         assert (await d.get("/ice-config"))["ice_servers"] == list(servers)
     async with doors(tmp_path, ice_servers=servers, ice_transport_policy="relay") as d:
         assert (await d.get("/ice-config"))["ice_transport_policy"] == "relay"
+
+
+async def test_made_up_keys_of_another_server_do_not_fill_the_database_they_share(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "CONNECTING_SECONDS", 0.5)
+    monkeypatch.setattr("vivavoce.runtime.relay.PATIENCE", 0.5)
+    url = f"sqlite:///{tmp_path}/shared.db"
+    async with doors(tmp_path, store=open_store(url), instance="here") as d:
+        there = open_store(url)
+        await there.open()
+        await there.join("there", 60)
+        forged = [f"ek_{'A' * 30}{number:03}-{home_of('there')}" for number in range(50)]
+        answers = await asyncio.gather(*map(d.sdp, forged))
+        told = Counter(one.json()["error"]["code"] for one in answers)
+        assert told["service_unavailable"] == 50 - services.MOST_PASSED_ON, told
+        assert "at 'there'" in answers[-1].json()["error"]["message"]
+        opened = await d.post("/session")
+        assert (await d.sdp(opened["client_secret"]["value"])).status_code == 200
+        assert (await d.sdp(forged[0])).json()["error"]["code"] != "service_unavailable"
+        await there.close()

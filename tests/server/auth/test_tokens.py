@@ -21,7 +21,7 @@ from vivavoce.logs import Scrubber
 from vivavoce.runtime.calls.outcomes import ToolRequest
 from vivavoce.runtime.calls.reading import facts_of
 from vivavoce.runtime.ports import ToolContext
-from vivavoce.runtime.sessions.options import remembered
+from vivavoce.runtime.sessions.options import Options, remembered
 from vivavoce.server.gate.auth import Authenticator
 from vivavoce.server.gate.tokens import FRESH_SECONDS, AccessTokens, Logins, minted
 from vivavoce.testing import ManualClock, MemoryStore
@@ -347,13 +347,37 @@ async def test_the_audit_tells_tokens_apart_and_looks_past_our_proxies(tmp_path:
         for value in (kiosk, TOKEN):
             _show(d, value)
             await d.patch("/api/v1/preferences", {"verbosity": "brief"})
-        refusal, *changed = await d.here.store.audit()
-        assert {one.address for one in (refusal, *changed)} == {"198.51.100.9"}
+        refusal, *others = await d.here.store.audit()
+        assert {one.address for one in (refusal, *others)} == {"198.51.100.9"}
         assert (refusal.role, refusal.token) == ("", "")
-        assert [(one.user_id, one.role, one.token) for one in changed] == [
-            ("local", "user", "kiosk"),
-            ("local", "operator", "VIVAVOCE_AUTH_TOKEN"),
+        assert [(one.action, one.user_id, one.role, one.token) for one in others] == [
+            ("login", "local", "user", "kiosk"),
+            ("profile", "local", "user", "kiosk"),
+            ("login", "local", "operator", "VIVAVOCE_AUTH_TOKEN"),
+            ("profile", "local", "operator", "VIVAVOCE_AUTH_TOKEN"),
         ]
+
+
+async def test_who_was_let_in_is_in_the_audit_once_an_hour_of_each_address(tmp_path: Path) -> None:
+    clock = ManualClock()
+    given: Json = {"auth": "token", "auth_token": TOKEN, "trusted_proxies": "127.0.0.1"}
+    async with doors(tmp_path, clock=clock, **given) as d:
+
+        async def come_from(*addresses: str) -> list[tuple[str, str, str]]:
+            for address in addresses:
+                d.http.headers["x-forwarded-for"] = address
+                answered(await d.http.get("/tools"))
+            lines = [one for one in await d.here.store.audit() if one.action == "login"]
+            return [(one.what, one.outcome, one.address) for one in lines]
+
+        _show(d, TOKEN)
+        ours = "with the token VIVAVOCE_AUTH_TOKEN", "let in"
+        known = await come_from("192.0.2.1", "192.0.2.1", "192.0.2.2")
+        assert known == [(*ours, "192.0.2.1"), (*ours, "192.0.2.2")]
+        await clock.advance(3_601)
+        assert (await come_from("192.0.2.1"))[2:] == [(*ours, "192.0.2.1")]
+        many = [f"192.0.2.{number}" for number in range(10, 40)]
+        assert len(await come_from(*many)) == 12, "whoever has many does not fill the disk"
 
 
 async def test_with_jwts_a_named_token_is_an_operators_and_no_users(tmp_path: Path) -> None:
@@ -522,12 +546,41 @@ async def test_what_a_lesser_token_wrote_of_the_user_is_from_outside_for_a_highe
         assert (await d.http.request(method, path, json=body, headers=guest)).status_code < 300
         assert await _read(d, talk, "operator") == ["what was said with a lesser key"]
         assert await _read(d, talk, "user") == []
-        # Ticked off by the operator it is still in the kiosk's words; taken away it is gone.
+        # Ticked off by the operator it is still in the kiosk's words; taken away it is gone, but
+        # for a talk that was told of it.
         if "{goal}" in PLANS[what][1]:
             await d.patch(path, {"status": "completed"})
             assert await _read(d, talk, "operator") != []
-            assert (await d.http.delete(path)).status_code == 204
-            assert await _read(d, talk, "operator") == []
+            assert (await d.http.delete(path, headers=guest)).status_code == 204
+            assert await _read(d, talk, "operator") != []
+            later, _ = await v1.talk(d)
+            assert await _read(d, later["conversation_id"], "operator") == []
+
+
+async def test_what_a_lesser_token_has_done_for_it_is_not_told_in_its_words_to_a_higher_one(
+    tmp_path: Path,
+) -> None:
+    async with doors(tmp_path, auth="token", auth_token=TOKEN, agent="workbench") as d:
+        now = d.here.clock.now()
+        works: tuple[tuple[Role, str], ...] = (
+            ("user", "Open evil.example"),
+            ("operator", "Add logging"),
+        )
+        for role, title in works:
+            of: Json = {"user_id": "local", "agent": "coder", "backend": "none", "role": role}
+            at: Json = {"created_at": now, "updated_at": now}
+            task = Task(id=f"task_{role}", title=title, description=title, **of, **at)
+            await d.here.store.commit([Put(task)])
+        told: dict[Role, str] = {}
+        roles: tuple[Role, ...] = ("operator", "user")
+        for role in roles:
+            opened = await d.here.voice.create("local", Options(role=role))
+            about = await d.here.voice.maker.about(opened.session)
+            told[role] = await d.here.voice.maker.words(opened.session, about)
+        assert "Open evil.example" not in told["operator"]
+        assert "task_user (coder): running" in told["operator"]
+        assert "Add logging: running" in told["operator"]
+        assert "Open evil.example: running" in told["user"]
 
 
 async def test_so_is_what_a_session_of_a_lesser_token_wrote_by_a_tool(tmp_path: Path) -> None:

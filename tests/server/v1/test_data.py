@@ -18,7 +18,9 @@ from tests.contract.records import event
 from tests.server.doors import Doors, doors, refused, soon
 from tests.server.tokens import ADA, EVE, SETTINGS, bearer, token
 from tests.store.test_forgetting import holding
+from vivavoce.app.tools import resting_data
 from vivavoce.errors import ToolFailed
+from vivavoce.runtime.clock import SystemClock
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.store import open_store
 from vivavoce.tools.functions import tool
@@ -268,6 +270,79 @@ async def test_a_call_that_runs_is_ended_first_and_leaves_nothing(tmp_path: Path
         again = await d.post("/execute/calculate", {"arguments": {"expression": "1"}}, headers=who)
         assert again["success"], "who comes back begins anew"
     assert holding(tmp_path, NEEDLE) == []
+
+
+async def test_what_another_server_has_of_the_user_goes_too(tmp_path: Path) -> None:
+    """Calls that run there, what files were before they changed, and a workspace of its own."""
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    @tool(changes=False)
+    async def ponder(context: ToolContext, words: str) -> str:
+        """Takes its time, and would write down what it was told."""
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.set()
+        return words
+
+    url, who = f"sqlite:///{tmp_path}/shared.db", bearer(ADA, "developer")
+
+    def server(name: str, *tools: Any) -> Any:
+        given = {**SETTINGS, "instance": name, "data_dir": tmp_path / name / "data"}
+        (tmp_path / name).mkdir()
+        return doors(tmp_path / name, store=open_store(url), tools=tools, **given)
+
+    async with (
+        server("here") as here,
+        server("there", ponder) as there,
+        asyncio.TaskGroup() as group,
+    ):
+        await everything(there, ADA, NEEDLE)
+        await everything(there, EVE, "Apfelstrudel")
+        body = {"arguments": {"words": NEEDLE}}
+        running = group.create_task(there.http.post("/execute/ponder", json=body, headers=who))
+        await begun.wait()
+        assert holding(tmp_path / "there", NEEDLE)
+        answer = (await deleted(here, ADA, confirm="everything")).json()
+        assert (answer["files"], answer["not_reached"]) == (1, [])
+        assert ended.is_set()
+        assert (await running).json()["success"] is False
+        assert holding(tmp_path, NEEDLE) == []
+        assert "Apfelstrudel" in (await there.http.get("/api/v1/data", **by(EVE))).text
+    assert holding(tmp_path, NEEDLE) == []
+
+
+async def test_the_command_has_servers_that_run_delete_what_they_have(tmp_path: Path) -> None:
+    """Where they share a database with it, as on PostgreSQL."""
+    url = f"sqlite:///{tmp_path}/shared.db"
+    async with doors(tmp_path, store=open_store(url), instance="there", **SETTINGS) as d:
+        await everything(d, ADA, NEEDLE)
+        store = open_store(url)
+        await store.open()
+        settings = d.here.settings.model_copy(
+            update={"data_dir": tmp_path / "other", "workspace": tmp_path / "other-work"}
+        )
+        gone = await resting_data(settings, store, SystemClock()).delete(ADA, counts=True)
+        await store.close()
+        assert (gone.sessions_ended, gone.files, gone.not_reached) == (1, 1, ())
+        assert holding(tmp_path, NEEDLE) == []
+    assert holding(tmp_path, NEEDLE) == []
+
+
+async def test_a_server_that_does_not_answer_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vivavoce.runtime.people.data._ELSEWHERE_SECONDS", 0.1)
+    monkeypatch.setattr("vivavoce.runtime.relay.PATIENCE", 0.1)
+    url = f"sqlite:///{tmp_path}/shared.db"
+    async with doors(tmp_path, store=open_store(url), instance="here", **SETTINGS) as d:
+        gone = open_store(url)
+        await gone.open()
+        await gone.join("silent", 60)
+        answer = await deleted(d, ADA, confirm="everything")
+        assert answer.json()["not_reached"] == ["silent"]
+        await gone.close()
 
 
 async def test_a_call_that_waits_for_a_yes_gets_none_from_who_left(tmp_path: Path) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
@@ -69,6 +73,39 @@ async def test_one_users_commands_see_nothing_of_another(kind: str) -> None:
 def test_without_users_there_is_one_for_all(tmp_path: Path) -> None:
     shared = Workspaces(tmp_path)
     assert shared.of("ann").root == shared.of("bob").root == tmp_path
+
+
+@contextmanager
+def _an_ordinary_user() -> Iterator[Path]:
+    """A folder of somebody's who is not root, as whom the test goes on: root opens everything."""
+    with TemporaryDirectory() as made:
+        if os.geteuid() != 0:
+            yield Path(made)
+            return
+        os.chown(made, 65534, 65534)
+        os.seteuid(65534)
+        try:
+            yield Path(made)
+        finally:
+            os.seteuid(0)
+
+
+def test_a_folder_that_its_user_has_closed_is_deleted_too() -> None:
+    with _an_ordinary_user() as folder:
+        users = Workspaces(folder, each=True)
+        root = users.of("ann").root
+        for place in ("open", "closed/in/it", ".git.put-aside"):
+            (root / place).mkdir(parents=True)
+            (root / place / "diary.txt").write_text("mine")
+        (root / "link").symlink_to("/etc")
+        for closed in ("closed/in", "closed", ".git.put-aside", "open"):
+            (root / closed).chmod(0 if closed != "open" else 0o500)
+        assert users.files("ann") == [".git.put-aside/", "closed/", "open/diary.txt"]
+        with pytest.raises(PermissionError):  # as an export tells it
+            users.opened("ann", "closed/")
+        root.chmod(0)
+        assert users.forget("ann") == 3
+        assert not root.exists()
 
 
 def test_a_folder_that_is_a_link_is_not_used(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase, translate
 from functools import cache
@@ -41,7 +41,8 @@ _EARLIER = timedelta(seconds=10)  # before the first entry: what was told as the
 TASKS = 100  # of the user's tasks, likewise
 WRITING = frozenset({"write_file", "edit_file", "undo_change"})
 SENDING = frozenset({"web_fetch", "web_search", "task", "answer_task"})
-"""And the tools of MCP servers."""
+"""And the tools of MCP servers; and intents, which somebody acts on, and whose words every later
+session is told as its user's goals and tasks."""
 
 _NAME = 60  # characters of a source's name
 _MORE = re.compile(r"\(\d+ more\)")
@@ -166,8 +167,12 @@ class Facts(Value):
 
 def concerns(tool: str, definition: ToolDefinition | None) -> bool:
     """Can it send or write at all? Of others nobody need know what was read."""
-    of_server = definition is not None and bool(definition.server)
-    return tool in WRITING or tool in SENDING or of_server
+    foreign = definition is not None and bool(definition.server)
+    return tool in WRITING or tool in SENDING or foreign or _is_intent(definition)
+
+
+def _is_intent(definition: ToolDefinition | None) -> bool:
+    return definition is not None and definition.category == "intents"
 
 
 def source_to_name(
@@ -199,6 +204,8 @@ def source_to_name(
             fine = facts.said.words(str(arguments.get("instruction", "")))
         case "answer_task":
             fine = _answered(arguments, facts)
+        case _ if definition is not None and _is_intent(definition):
+            fine = all(map(facts.said.words, _told(arguments, definition)))
         case _:
             fine = True
     return None if fine else facts.read[-1].source
@@ -210,6 +217,39 @@ def _of_server(definition: ToolDefinition, facts: Facts) -> Source | None:
     others = [one.source for one in facts.read if one.source not in own]
     harmless = definition.trusted and not definition.changes
     return others[-1] if others and not harmless else None
+
+
+_COUNTED = re.compile(
+    r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?|FREQ=[A-Z0-9;=,+-]+"
+)
+"""A time or a rule, as models write down what the user said in words."""
+_ID = re.compile(r"\S{1,64}")
+
+
+def _told(arguments: Mapping[str, Any], definition: ToolDefinition) -> Iterator[str]:
+    """The words in it, without what is one of a few values, and without names of what there is."""
+    schemas = definition.parameters.get("properties")
+    for name, value in arguments.items():
+        schema = schemas.get(name) if isinstance(schemas, Mapping) else None
+        few = schema.get("enum") if isinstance(schema, Mapping) else None
+        if few and value in few:
+            continue
+        for text in _strings(value):
+            named = name.endswith("_id") and _ID.fullmatch(text)
+            if text.strip() and not named and not _COUNTED.fullmatch(text):
+                yield text
+
+
+def _strings(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for one in value.values():
+                yield from _strings(one)
+        case list() | tuple():
+            for one in value:
+                yield from _strings(one)
 
 
 def _may_open(url: str, facts: Facts, hosts: Sequence[str]) -> bool:
@@ -372,7 +412,7 @@ def read_by(
 ) -> Read | None:
     """What a call that ran brought in; None where it was nothing of others."""
     definition = known(tool)
-    if tool in _NOTHING or (definition is not None and definition.category == "intents"):
+    if tool in _NOTHING or _is_intent(definition):
         return None
     there: frozenset[str] = frozenset()
     kind, name = _BRINGS.get(tool, "tool"), ""

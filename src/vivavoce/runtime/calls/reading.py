@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from vivavoce.runtime.calls.outside import (
     FURTHEST,
@@ -15,6 +16,8 @@ from vivavoce.runtime.calls.outside import (
 from vivavoce.runtime.ports import Store
 from vivavoce.wire.records.talk import DEFAULT_USER, Entry
 from vivavoce.wire.records.work import ROLES, Role, at_least
+
+_NEVER = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 async def facts_of(
@@ -31,19 +34,21 @@ async def facts_of(
     if len(tasks) == TASKS and entries and tasks[-1].created_at >= entries[0].created_at:
         whole = False  # there were more in this time than we see
     lesser = await lesser_sessions(store, conversation_id, user_id, role)
-    plans = await lesser_plans(store, user_id, role)
+    plans = await lesser_plans(store, conversation_id, user_id, role)
     return of_conversation(
         entries, tasks, known, described, whole=whole, lesser=lesser, plans=plans
     )
 
 
-async def lesser_plans(store: Store, user_id: str, role: Role) -> bool:
-    """Was any of what every session is told of its user (their name, tasks, goals) written with a
-    lesser token?"""
+async def lesser_plans(store: Store, conversation_id: str, user_id: str, role: Role) -> bool:
+    """Was any of what the sessions of this conversation were told of their user (their name, tasks,
+    goals) written with a lesser token? What was taken away since was told all the same."""
     roles = [one for one in ROLES if not at_least(one, role)]
-    return (
-        user_id == DEFAULT_USER and bool(roles) and await store.written_with(roles, user_id=user_id)
-    )
+    if user_id != DEFAULT_USER or not roles:
+        return False
+    sessions = await store.sessions_of(conversation_id, user_id=user_id)
+    since = min((one.created_at for one in sessions), default=_NEVER)
+    return await store.written_with(roles, user_id=user_id, since=since)
 
 
 async def lesser_sessions(

@@ -7,11 +7,12 @@ of the same call or result is the same entry.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from vivavoce.runtime.calls.outcomes import STORED_LIMIT, ToolOutcome, ToolRequest
+from vivavoce.runtime.journal.log import audit_line
 from vivavoce.wire.clean import clean_json, clean_line, clean_text
 from vivavoce.wire.events import (
     Notification,
@@ -23,6 +24,7 @@ from vivavoce.wire.events import (
     announce,
 )
 from vivavoce.wire.records.talk import (
+    Audited,
     CallStatus,
     Change,
     Entry,
@@ -32,7 +34,9 @@ from vivavoce.wire.records.talk import (
     ToolCall,
     entry_id,
 )
+from vivavoce.wire.records.work import digest_of
 
+_NAMED = 5  # files of one call, in the audit
 PREVIEW = 200  # characters of `output_preview` (seed 003 §5.2)
 
 
@@ -181,7 +185,17 @@ def settled(
             max(milliseconds(now), ordinal + 0.001),
         ),
         announce(event, call),
+        *_changed(call, outcome.files_changed, now),
     ]
+
+
+def _changed(call: ToolCall, files: Sequence[str], now: datetime) -> Iterator[Audited]:
+    """Whichever tool did it, and however that ended."""
+    if files:
+        more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
+        told, how = ", ".join(files[:_NAMED]) + more, f"changed by {call.tool}"
+        digest = digest_of(call.arguments)
+        yield Audited(audit_line("file", told, how, call.user_id, now, digest))
 
 
 def call_entry(call: ToolCall, text: str, ordinal: float) -> list[Change]:

@@ -61,7 +61,6 @@ ASKING: ContextVar[Asking] = ContextVar("asking", default=_NOBODY)
 _SERVERS = frozenset({"session.moved", "provider.changed", "task.due"})
 """What no user did: a session went to another server or provider, something came due."""
 _HOW = ("reason", "owner", "left_by", "provider", "previous", "reminder_id")
-_WRITES = frozenset({"write_file", "edit_file", "undo_change"})
 _SHOWN = 200  # characters
 
 HEARTBEAT_SECONDS = 30.0  # seed 003 §5.4
@@ -135,8 +134,9 @@ class Journal:
         if self._position < 0:
             await self.open()
         before = self._position
-        lines = audited(changes, self._clock.now())
-        changes = [*map(_written_by, changes), *map(Audited, lines)]
+        found = audited(changes, self._clock.now())
+        lines = [*(one.line for one in changes if isinstance(one, Audited)), *found]
+        changes = [*map(_written_by, changes), *map(Audited, found)]
         try:
             events = await self._store.commit(changes)
         except OutcomeUnknown:
@@ -167,7 +167,7 @@ class Journal:
 
     async def audit(self, action: str, what: str, outcome: str, user_id: str = "") -> None:
         """For what somebody did, or was refused, that changes no record."""
-        line = _line(action, what, outcome, user_id, self._clock.now())
+        line = audit_line(action, what, outcome, user_id, self._clock.now())
         await self.commit([Audited(line)])
 
     async def _find_out(self, changes: Sequence[Change], before: int) -> list[LogEvent]:
@@ -412,25 +412,25 @@ def audited(changes: Sequence[Change], now: datetime) -> list[AuditLine]:
         match change:
             case PutSession(session, new=True):
                 what = f"{session.agent} {session.id}"
-                found.append(_line("session", what, "begun", session.user_id, now))
+                found.append(audit_line("session", what, "begun", session.user_id, now))
             case Put(ToolCall() as call) if call.status is not CallStatus.STARTED:
-                found += _called(call, now)
+                found.append(_called(call, now))
             case Put(Approval() as asked) | Settle(asked):
                 if asked.status is not ApprovalStatus.PENDING:
                     found.append(_answered(asked, now))
             case Put(Person() as person):
-                found.append(_line("profile", "preferences", "changed", person.id, now))
+                found.append(audit_line("profile", "preferences", "changed", person.id, now))
             case Put(AccessToken() as token):
                 done = "made" if token.revoked_at is None else "revoked"
-                found.append(_line("token", f"{token.name}, for {token.role}", done, "", now))
+                found.append(audit_line("token", f"{token.name}, for {token.role}", done, "", now))
             case Put(Delivery(action="due") as sent) if sent.status != "pending":
-                found.append(_line("delivery", sent.intent_id, sent.status, sent.user_id, now))
+                found.append(audit_line("delivery", sent.intent_id, sent.status, sent.user_id, now))
             case Announce(LogEvent(type=kind) as event) if kind in _SERVERS:
                 what = f"{kind} {event.session_id or ''}".strip()
-                found.append(_line("server", what, _how(event), event.user_id, now))
+                found.append(audit_line("server", what, _how(event), event.user_id, now))
             case DropConversation(conversation_id, user_id):
                 what = f"conversation {conversation_id}"
-                found.append(_line("deletion", what, "deleted", user_id, now))
+                found.append(audit_line("deletion", what, "deleted", user_id, now))
             case _:
                 pass
     return found
@@ -443,29 +443,26 @@ def _how(event: LogEvent) -> str:
     return ", ".join(parts) or "done"
 
 
-def _called(call: ToolCall, now: datetime) -> list[AuditLine]:
+def _called(call: ToolCall, now: datetime) -> AuditLine:
     digest = digest_of(call.arguments)
     outcome = f"{call.status.value}, asked for by {call.origin}"
-    lines = [_line("tool", call.tool, outcome, call.user_id, now, digest)]
-    if call.tool in _WRITES and call.status is CallStatus.COMPLETED:
-        path = str(call.arguments.get("path", "the last change"))
-        lines.append(_line("file", path, f"changed by {call.tool}", call.user_id, now, digest))
-    return lines
+    return audit_line("tool", call.tool, outcome, call.user_id, now, digest)
 
 
 def _answered(asked: Approval, now: datetime) -> AuditLine:
     digest = digest_of(asked.arguments)
     if asked.revoked_at is not None:
         what = f"{asked.tool} {asked.id}"
-        return _line("grant", what, "taken back", asked.user_id, now, digest)
+        return audit_line("grant", what, "taken back", asked.user_id, now, digest)
     far = f", {asked.reach}" if asked.reach else ""
     outcome = f"{asked.status.value} by {asked.resolved_by}{far}"
-    return _line("approval", f"{asked.tool} {asked.id}", outcome, asked.user_id, now, digest)
+    return audit_line("approval", f"{asked.tool} {asked.id}", outcome, asked.user_id, now, digest)
 
 
-def _line(
+def audit_line(
     action: str, what: str, outcome: str, user_id: str, now: datetime, digest: str = ""
 ) -> AuditLine:
+    """Of whoever asks now. Into the trail it goes with a commit, as `Audited`."""
     asking = ASKING.get()
     return AuditLine(
         at=now,

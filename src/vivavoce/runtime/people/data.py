@@ -2,7 +2,8 @@
 
 Whatever has an owner in the store is part of it, with how far delegated work is, and the files of
 a workspace that is theirs alone. Both exports are written as they are read: nobody's data has to
-fit into memory. Deleting ends first what could still write.
+fit into memory. Deleting ends first what could still write, at every server: each has calls, work
+and files of its own.
 """
 
 from __future__ import annotations
@@ -28,8 +29,10 @@ from typing import Any, Literal, Protocol
 
 import orjson
 
+from vivavoce.errors import VivavoceError
 from vivavoce.logs import fields
 from vivavoce.runtime.ports import Clock, Store
+from vivavoce.runtime.relay import Relay
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.talk import Entry, Kind, iso
 from vivavoce.wire.values import Record
@@ -42,6 +45,8 @@ _CHUNK = 64 * 1024
 _PIECE = 48 * 1024  # of a file; divisible by three, so that base64 can be written piece by piece
 _PAGE = 100
 _ALL = 1_000_000
+_ELSEWHERE_SECONDS = 30.0
+"""For another server to end what runs there, and to delete."""
 _SPEAKERS = {Kind.USER: "You", Kind.ASSISTANT: "Assistant", Kind.SYSTEM: "System"}
 
 
@@ -92,6 +97,8 @@ class Deleted(Record):
     files: int
     workspace_kept: bool
     """It is shared, or the operator's own folder: what is in it was not touched."""
+    not_reached: tuple[str, ...] = ()
+    """Servers that are there and did not answer: what they have on their disks they still have."""
 
 
 async def nothing() -> None:
@@ -118,26 +125,72 @@ class UserData:
         audit: Callable[[str, str, str, str], Awaitable[None]],
         clear: Callable[[], Awaitable[None]] = nothing,
         without_calls: Callable[[str], AbstractAsyncContextManager[None]] = _no_calls,
+        relay: Relay,
     ) -> None:
         """`audit` is the journal's. `without_calls`: while it is entered no tool call of the user
-        runs or begins, and nothing is written of one that ran."""
+        runs or begins here, and nothing is written of one that ran."""
         self._store, self._clock, self._files, self._work = store, clock, files, work
         self._changes, self._audit = changes, audit
         self._end, self._clear, self._without_calls = end, clear, without_calls
+        self._relay = relay
+        relay.serve("forget", self._forgotten_here)
 
     async def delete(self, user_id: str, *, counts: bool = False) -> Deleted:
         """`counts`: also how much was used today, which only the operator may forget."""
         async with self._without_calls(user_id):
             ended = await self._end(user_id)
+            elsewhere = await self._forgotten_elsewhere(user_id)
+            # Last of all: what others ended was still written.
             await self._work.forget(user_id, await self._tasks(user_id))
             rows = await self._store.forget(user_id, counts=counts)
             own = await asyncio.to_thread(self._files.own, user_id)
-            files = await asyncio.to_thread(self._files.forget, user_id)
-            await asyncio.to_thread(self._changes.forget, user_id)
+            files = await self._without_files(user_id)
         await self._clear()
         await self._audit("data", "everything of the user", "deleted", user_id)
         log.info("All that was kept of a user is deleted", extra=fields(rows=sum(rows.values())))
-        return Deleted(sessions_ended=ended, rows=rows, files=files, workspace_kept=own is None)
+        there = elsewhere.values()
+        return Deleted(
+            sessions_ended=ended + sum(one.get("ended", 0) for one in there),
+            rows=rows,
+            files=files + sum(one.get("files", 0) for one in there),
+            workspace_kept=own is None,
+            not_reached=tuple(name for name, told in elsewhere.items() if not told),
+        )
+
+    async def _without_files(self, user_id: str) -> int:
+        """How many went of their workspace here."""
+        files = await asyncio.to_thread(self._files.forget, user_id)
+        await asyncio.to_thread(self._changes.forget, user_id)
+        return files
+
+    async def _forgotten_elsewhere(self, user_id: str) -> dict[str, dict[str, int]]:
+        """By server: how many files went there, and how many sessions ended. Nothing where it did
+        not answer."""
+
+        async def asked(name: str, epoch: int) -> dict[str, int]:
+            try:
+                of, wait = (name, epoch), _ELSEWHERE_SECONDS
+                told, _ = await self._relay.ask("forget", of, user_id, {}, wait=wait)
+            except VivavoceError:
+                log.exception("Another server did not delete what it has of a user")
+                return {}
+            return told
+
+        async with asyncio.TaskGroup() as group:
+            others = await self._relay.others()
+            asking = {one[0]: group.create_task(asked(*one)) for one in others}
+        return {name: task.result() for name, task in asking.items()}
+
+    async def _forgotten_here(
+        self, user_id: str, given: dict[str, Any], plain: str
+    ) -> tuple[dict[str, Any], str]:
+        """What only this server has: the rows are deleted by whoever asks."""
+        async with self._without_calls(user_id):
+            ended = await self._end(user_id)
+            await self._work.forget(user_id, await self._tasks(user_id))
+            files = await self._without_files(user_id)
+        await self._clear()
+        return {"ended": ended, "files": files}, ""
 
     async def export(self, user_id: str, form: Format) -> AsyncIterator[bytes]:
         await self._audit("data", f"everything of the user, as {form}", "export begun", user_id)

@@ -16,6 +16,7 @@ from vivavoce.runtime.calls.outside import tells
 from vivavoce.runtime.ports import Store
 from vivavoce.runtime.tasks.records import under_way
 from vivavoce.wire.records.talk import CallStatus, ToolCall
+from vivavoce.wire.records.work import Role, at_least
 from vivavoce.wire.values import Record, Value
 
 log = logging.getLogger(__name__)
@@ -52,15 +53,19 @@ class WorkspaceMemory:
     def __init__(self, store: Store, look: Callable[[str], Place]) -> None:
         self._store, self._look = store, look
 
-    async def of(self, user_id: str) -> Memory:
-        """What cannot be read is forgotten, not fatal."""
+    async def of(self, user_id: str, role: Role) -> Memory:
+        """For a session of this role. What cannot be read is forgotten, not fatal."""
         try:
             calls = await self._store.recent_calls(user_id=user_id, limit=LOOKED_AT)
             tasks = await self._store.tasks(user_id=user_id, open_only=True, limit=MOST_TASKS)
             place = await asyncio.to_thread(self._look, user_id)
             return Memory(
                 active_files=files_of(calls),
-                running_tasks=tuple(map(under_way, tasks)),
+                running_tasks=tuple(
+                    # What a lesser token asked for is nothing that whoever talks here has said.
+                    under_way(one, titled=at_least(one.role, role))
+                    for one in tasks
+                ),
                 discoveries=latest(place.discoveries),
                 folder=place.folder,
             )

@@ -108,7 +108,7 @@ class Maker:
     async def words(self, session: VoiceSession, user: UserContext) -> str:
         """The instructions for a call that begins now."""
         parts, options = self._parts, remembered(session)
-        memory = await parts.memory.of(session.user_id)
+        memory = await parts.memory.of(session.user_id, session.role)
         return parts.profile.words(parts.clock.now(), options.instructions, memory, user)
 
     def record(

@@ -13,6 +13,7 @@ from typing import Any
 from vivavoce.errors import VivavoceError
 from vivavoce.logs import fields
 from vivavoce.runtime.calls.approvals import Approvals, Concern
+from vivavoce.runtime.calls.outside import tells
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.people.reminders import Reminders
 from vivavoce.runtime.ports import Store
@@ -195,7 +196,8 @@ class SessionNotifier:
         """Files were changed by delegated work or by a client: whoever talks about them learns of
         it at the next pause. A name is told only if it is plainly one, and nobody puts anything
         into a talk that has a higher role."""
-        names = [name for name in files if _NAME.fullmatch(name)][:_MOST_FILES]
+        plain = (name for name in files if _NAME.fullmatch(name) and not tells(name))
+        names = list(plain)[:_MOST_FILES]
         more = len(files) - len(names)
         told = ", ".join([*names, *([f"{more} more"] if more else [])])
         who = "delegated work" if call.origin == "task" else "the user, by hand"

@@ -158,10 +158,11 @@ def question_words(task: Task) -> str:
     )
 
 
-def under_way(task: Task) -> str:
+def under_way(task: Task, *, titled: bool = True) -> str:
     """That it is going on, without a word of its own: what it says is not for instructions."""
     how = "waits for an answer" if task.question is not None else f"running{_share(task)}"
-    return f"{task.id} ({task.agent}) {task.title}: {how}"
+    title = f" {task.title}" if titled else ""
+    return f"{task.id} ({task.agent}){title}: {how}"
 
 
 def _share(task: Task) -> str:

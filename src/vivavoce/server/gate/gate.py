@@ -29,7 +29,7 @@ from vivavoce.errors import (
     VivavoceError,
 )
 from vivavoce.runtime.journal.log import ASKING, Asking
-from vivavoce.server.gate.auth import Authenticator, is_loopback, route_path
+from vivavoce.server.gate.auth import Authenticator, Identity, is_loopback, route_path
 from vivavoce.server.problems import note, problem
 
 MAX_BODY_BYTES = 1024 * 1024
@@ -71,6 +71,8 @@ _PREFLIGHT = {
 
 Refused = Callable[[str, str, str], Awaitable[None]]
 """Notes who was refused: the address, what they wanted, and the user, where that is known."""
+LetIn = Callable[[str, Identity], Awaitable[None]]
+"""Notes who was let in, by whatever they showed: the address, and who they are."""
 Shape = Callable[[VivavoceError], Response]
 """What a refusal looks like: under some paths, as others have it."""
 
@@ -102,8 +104,9 @@ class Gate:
         shapes: Mapping[str, Shape] | None = None,
         body_seconds: float = BODY_SECONDS,
         audited: Refused | None = None,
+        let_in: LetIn | None = None,
     ) -> None:
-        self._app, self._audited = app, audited
+        self._app, self._audited, self._let_in = app, audited, let_in
         self._auth = auth
         self._hosts = frozenset(_bare(host) for host in allowed_hosts)
         self._origins = frozenset(origin.rstrip("/").lower() for origin in allowed_origins)
@@ -150,6 +153,8 @@ class Gate:
             known = ASKING.get()
             # Set back with the request's own, when it is served.
             ASKING.set(Asking(known.address, known.request_id, identity.role, identity.by or ""))
+            if self._let_in is not None and identity.grant is None:
+                await self._let_in(known.address, identity)
         if scope["type"] == "websocket":
             await self._app(scope, receive, send)
         else:

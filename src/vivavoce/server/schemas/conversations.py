@@ -469,3 +469,6 @@ class DeletedResponse(View):
     workspace_kept: bool = Field(
         description="It is the operator's own folder, or shared: nothing in it was touched"
     )
+    not_reached: list[str] = Field(
+        description="Servers that did not answer: ask again, they still have files of the user"
+    )

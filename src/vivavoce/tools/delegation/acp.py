@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, cast
 from vivavoce.errors import VivavoceError
 from vivavoce.logs import fields
 from vivavoce.processes.piped import Piped, piped
-from vivavoce.processes.programs import find
+from vivavoce.processes.programs import find, taken_from
 from vivavoce.processes.starting import environment
 from vivavoce.runtime.agents.work import AcpAgent
 from vivavoce.runtime.tasks.ports import Done, GaveUp, StepValue, TaskContext, Work
@@ -298,6 +298,8 @@ class Bounds:
 
 def found(agent: AcpAgent, workspace: Path) -> str | None:
     """Never in the workspace: that is where it is to work, not where it comes from."""
+    if taken_from(workspace, agent.args, agent.env, Path.home()) is not None:
+        return None
     return find(agent.command, workspace, environment(agent.env).get("PATH"))
 
 

@@ -290,7 +290,8 @@ class Workspaces:
         return folder if self._each and folder.is_dir() and not folder.is_symlink() else None
 
     def files(self, user_id: str) -> list[str]:
-        """All regular files of that folder, whatever they are called, by their paths from it."""
+        """All regular files of that folder, whatever they are called, by their paths from it, and
+        the folders that are closed to us, with a slash at the end."""
         if self.own(user_id) is None:
             return []
         workspace = self.of(user_id)
@@ -298,22 +299,25 @@ class Workspaces:
         folders: list[tuple[str, ...]] = [()]
         while folders:
             here = folders.pop()
-            with (
-                contextlib.suppress(OSError),  # gone, or closed to us
-                workspace.exactly(here, FOLDER) as fd,
-                os.scandir(fd) as entries,
-            ):
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append((*here, entry.name))
-                    elif entry.is_file(follow_symlinks=False):
-                        found.append("/".join((*here, entry.name)))
+            try:
+                with workspace.exactly(here, FOLDER) as fd, os.scandir(fd) as entries:
+                    for entry in entries:
+                        if entry.is_dir(follow_symlinks=False):
+                            folders.append((*here, entry.name))
+                        elif entry.is_file(follow_symlinks=False):
+                            found.append("/".join((*here, entry.name)))
+            except PermissionError:
+                found.append("".join(f"{part}/" for part in here))  # told, with why it is not read
+            except OSError:
+                pass  # gone
         return sorted(found)
 
     def opened(self, user_id: str, path: str) -> int:
         """One of these, if it is one still; the caller closes it. Raises `OSError`."""
         if self.own(user_id) is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        if path.endswith("/"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         with self.of(user_id).exactly(tuple(path.split("/")), FILE) as fd:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
                 raise OSError(errno.EINVAL, "no file any more")
@@ -324,8 +328,14 @@ class Workspaces:
         folder = self.own(user_id)
         if folder is None:
             return 0
-        count = sum(len(files) for _, _, files in os.walk(folder))
         self._found.pop(folder.name, None)
+        count = 0
+        folder.chmod(0o700)  # a command may have closed any of them, even to us
+        for here, folders, files in os.walk(folder):
+            count += len(files)
+            for one in (Path(here, name) for name in folders):
+                if not one.is_symlink():
+                    one.chmod(0o700)
         shutil.rmtree(folder)  # links are removed, never followed
         return count
 
