@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.brain.dialogue.talking import NOW, PLANS, ZONE, thing
@@ -70,6 +70,15 @@ def complete(tool: str, arguments: Mapping[str, Any]) -> bool:
     return True
 
 
+# The correction of what a third command of the same breath takes back.
+@example(
+    [
+        ("ring Mum", [Fill({"when": "tomorrow at five", "task": "ring Mum"})]),
+        ("my call", [Fill({"task": "both"}), Begin("undo", {})]),
+        ("ring Mum", []),
+    ],
+    [],
+)
 @settings(max_examples=300, deadline=None)
 @given(TURNS, OUTCOMES)
 def test_any_order_of_commands_and_results(

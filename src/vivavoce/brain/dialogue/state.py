@@ -180,6 +180,19 @@ class View(Record):
 _FILES = frozenset({"path", "file", "filename", "file_path", "filepath"})
 
 
+_FAILED = frozenset({"failed", "error", "refused", "rejected", "cancelled", "denied", "timeout"})
+
+
+def worked(result: Mapping[str, Any]) -> bool:
+    """Whether a tool that answered this did what it was called for."""
+    return (
+        bool(result)
+        and result.get("success", True) is True
+        and not result.get("error")
+        and str(result.get("status", "")).casefold() not in _FAILED
+    )
+
+
 def world(tools: Iterable[Tool], now: datetime) -> World:
     given = {tool.name: hint(tool) for tool in tools}
     hints = {name: one for name, one in given.items() if one.wish} | flows_in(given)

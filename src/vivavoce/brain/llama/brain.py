@@ -27,16 +27,17 @@ from typing import Literal
 from zoneinfo import ZoneInfo
 
 from vivavoce.brain.dialogue.prompting import POINTING
-from vivavoce.brain.dialogue.wording import claims
+from vivavoce.brain.dialogue.wording import inside
 from vivavoce.brain.llama.grammar import MARK, PLAIN_WORDS, Reading, grammar, offered
 from vivavoce.brain.llama.leading import Free, Leading, Write, Writing
 from vivavoce.brain.llama.likeness import Likeness
 from vivavoce.brain.llama.markup import CHATML, END, START, Markup, learned
-from vivavoce.brain.llama.prompt import clipped, is_chat, prompt, shortened
+from vivavoce.brain.llama.prompt import clipped, is_chat, prompt, shortened, unshown
 from vivavoce.brain.llama.reader import Reader
 from vivavoce.brain.llama.server import Connection, Heard
 from vivavoce.brain.llama.slots import Place, Seats, Shelf, Warming
 from vivavoce.errors import BrainError
+from vivavoce.language.en.claims import claims, deed, open_
 from vivavoce.processes.supervised import Child
 from vivavoce.wire.brain import Ask, Budget, CallBegun, Finished, Piece, Result, Said, Tool, Words
 from vivavoce.wire.values import Value
@@ -288,7 +289,7 @@ class LlamaBrain:
     async def answer(self, ask: Ask) -> AsyncGenerator[Piece, None]:
         leading = self._leading
         if leading is None or not leading.leads(ask):
-            answer = self._calling(ask)
+            answer = _held_to_results(self._calling(ask), ask)
         elif leading.answers(ask):
             answer = self._led(ask, leading)
         else:
@@ -535,6 +536,41 @@ def _only(tool: Tool, ask: Ask) -> Ask:
     talk = tuple(turn for turn in ask.turns if isinstance(turn, Said))[-_LATELY:]
     forced = f"function:{tool.name}"
     return replace(ask, instructions="", turns=talk, tools=(tool,), tool_choice=forced)
+
+
+async def _held_to_results(
+    answer: AsyncGenerator[Piece, None], ask: Ask
+) -> AsyncGenerator[Piece, None]:
+    """Without the claim of a deed that no result shows: "I've set the timer" where nothing was
+    called, or the call failed. That is said instead, unless the call comes yet."""
+    turn = ask.turns[-1] if ask.turns else None
+    spoken_to = isinstance(turn, Result) or (isinstance(turn, Said) and turn.role == "user")
+    if not ask.tools or not spoken_to or (instead := unshown(ask.turns)) is None:
+        async for piece in answer:
+            yield piece
+        return
+    said = held = ""
+    lying = False
+    async with aclosing(answer) as pieces:
+        async for piece in pieces:
+            if isinstance(piece, CallBegun):
+                lying = False  # it is about to be so
+            if isinstance(piece, Words) and not lying:
+                text = said + held + piece.text
+                claim = deed(text, len(said))
+                lying = claim is not None
+                upto = open_(text) if claim is None else claim
+                if upto > len(said):
+                    yield Words(text[len(said) : upto])
+                said, held = text[:upto], "" if lying else text[upto:]
+            elif not isinstance(piece, Words):
+                if lying:
+                    within = said.rstrip().endswith((",", ";", ":"))
+                    held = inside(instead) if within else instead
+                if held:
+                    yield Words(held)
+                held, lying = "", False
+                yield piece
 
 
 class _Line:
