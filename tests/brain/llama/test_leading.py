@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
 
+import pytest
+
 from tests.brain.asking import Answer
+from vivavoce.brain.dialogue import marked
 from vivavoce.brain.llama.leading import Free, Leading, Write
+from vivavoce.brain.llama.reader import Read
 from vivavoce.brain.llama.server import Heard
 from vivavoce.wire.brain import Ask, Call, Piece, Result, Said, Tool, Turn
 from vivavoce.wire.hints import KEY
@@ -171,6 +175,83 @@ async def test_arguments_that_nobody_can_say_are_written_by_the_model() -> None:
     leading, _ = _leading("mix")
     pieces = [piece async for piece in leading.answer(_ask("mix some soil", tools=(ADD, listed)))]
     assert pieces == [Write(listed)]
+
+
+class _Reader:
+    """Knows plants, and takes everything else for nothing."""
+
+    def __init__(self, kind: str = "cannot") -> None:
+        self.kind = kind
+
+    def knows(self, wishes: Collection[str]) -> bool:
+        return set(wishes) == {"plant"}
+
+    async def read(self, said: str, *about: object) -> Read:
+        if said.startswith("write down "):
+            begin = len("write down ")
+            slots = {"what": ((begin, len(said)),)}
+            return Read((marked.Wish("plant", 0, len(said), slots),), 1.0)
+        return Read((marked.Wish(self.kind, 0, len(said), {}),), 1.0)
+
+
+class _Near:
+    """How near everything is to each word that can be meant."""
+
+    def __init__(self, **near: float) -> None:
+        self.asked: Mapping[str, Sequence[str]] = {}
+        self._near = near
+
+    async def near(
+        self, said: Sequence[str], lines: Mapping[str, Sequence[str]]
+    ) -> dict[str, float]:
+        self.asked = lines
+        return {word: self._near.get(word.replace(" ", "_"), 0.1) for word in lines}
+
+
+POT = Tool("find_pot", "Find a pot.", {"type": "object", "properties": {}})
+
+
+def _read(near: _Near, reader: _Reader, *lines: str) -> tuple[Leading, _Model]:
+    leading, model = _leading(*lines)
+    leading._readers, leading._likeness = [reader], near  # type: ignore[list-item, assignment]
+    return leading, model
+
+
+async def test_a_reader_goes_on_beside_tools_of_others() -> None:
+    near = _Near(plant=0.6)
+    leading, model = _read(near, _Reader())
+    called = await _answer(leading, _ask("write down the fern", tools=(ADD, POT)))
+    assert called.calls == [("add_plant", {"title": "the fern"})]
+    assert model.prompts == []
+    assert near.asked["find pot"] == ["find pot", "Find a pot."]
+
+
+@pytest.mark.parametrize(
+    ("near", "said"),
+    [({"find_pot": 0.5}, "is there a pot"), ({"find_pot": 0.9}, "write down pots")],
+)
+async def test_what_is_nearer_to_one_of_theirs_is_asked_of_the_model(
+    near: dict[str, float], said: str
+) -> None:
+    leading, model = _read(_Near(plant=0.6, **near), _Reader(), "find pot")
+    assert (await _answer(leading, _ask(said, tools=(ADD, POT)))).calls == [("find_pot", {})]
+    assert model.prompts
+
+
+async def test_what_is_near_to_none_of_theirs_is_left_to_the_reader() -> None:
+    leading, model = _read(_Near(find_pot=0.2), _Reader())
+    assert not (await _answer(leading, _ask("play some jazz", tools=(ADD, POT)))).calls
+    assert model.prompts == []
+
+
+async def test_the_answer_to_a_question_of_theirs_is_the_models_to_read() -> None:
+    pot = Tool("find_pot", "Find a pot.", _needs(size={"type": "string"}))
+    leading, _ = _read(_Near(find_pot=0.5), _Reader(), "find pot", 'set size="the big one"')
+    asked = await _answer(leading, _ask("find a pot", tools=(ADD, pot)))
+    assert "size" in asked.text
+    talk = ("find a pot", Said("assistant", asked.text), "the big one")
+    called = await _answer(leading, _ask(*talk, tools=(ADD, pot)))
+    assert called.calls == [("find_pot", {"size": "the big one"})]
 
 
 def _needs(**properties: Any) -> dict[str, Any]:

@@ -637,9 +637,10 @@ def _value(words: str) -> str:
 
 
 def sayings(hints: Iterable[Hint], general: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Lines to be near to, by what they mean: everybody's, the agent's, and the tools' own."""
+    """Lines to be near to, by what they mean: everybody's, the agent's, and the tools' own. A tool
+    that brings none has its name, and what it is for."""
     lines: dict[str, list[str]] = {word: list(known) for word, known in general.items()}
-    for hint in hints:
+    for hint in (hints := list(hints)):
         for one in hint.examples:
             lines.setdefault(SET if one.asked else hint.wish, []).append(clean(one.said))
         given = hint.lessons or Lessons()
@@ -647,6 +648,9 @@ def sayings(hints: Iterable[Hint], general: Mapping[str, Sequence[str]]) -> dict
             lines.setdefault(meaning, []).extend(map(clean, heard))
         for told in given.shown:
             lines.setdefault(word(parts(told.means)[0]), []).append(clean(told.said))
+    for hint in hints:
+        if hint.wish and hint.does in ("act", "tell") and hint.wish not in lines:
+            lines[hint.wish] = [clean(one) for one in (hint.wish, hint.about) if one]
     return {word: list(dict.fromkeys(known)) for word, known in lines.items()}
 
 

@@ -23,7 +23,9 @@ class World(Record):
     """What holds during one turn."""
 
     hints: Mapping[str, Hint]
-    """By the tool's name; tools without hints have made-up ones (`offering`)."""
+    """By the tool's name; tools without hints have made-up ones (`hint`)."""
+    plain: frozenset[str] = frozenset()
+    """The tools without hints."""
     briefing: Briefing = Briefing()
     now: datetime
     """Aware, in the user's zone."""
@@ -194,14 +196,17 @@ def worked(result: Mapping[str, Any]) -> bool:
 
 
 def world(tools: Iterable[Tool], now: datetime) -> World:
+    tools = tuple(tools)
     given = {tool.name: hint(tool) for tool in tools}
+    plain = frozenset(tool.name for tool in tools if hint_of(tool.parameters) is None)
     hints = {name: one for name, one in given.items() if one.wish} | flows_in(given)
     told = [one.briefing for one in given.values() if one.briefing is not None]
     taught = [one.lessons for one in given.values() if one.lessons is not None]
     if taught and hints:  # whoever carried them may be there only for flows
         first = next(iter(hints))
         hints[first] = hints[first].model_copy(update={"lessons": taught[0]})
-    return World(hints=hints, briefing=told[0] if told else Briefing(), now=now)
+    briefing = told[0] if told else Briefing()
+    return World(hints=hints, plain=plain & set(hints), briefing=briefing, now=now)
 
 
 def makes(hint: Hint) -> bool:

@@ -62,6 +62,9 @@ _THINGS = 12
 """Of the user's things, that a reader sees."""
 _SURE = 0.6
 """Where a reader is less certain than this, the language model is asked."""
+_NOTHING = ("cannot", "chat", "unclear")
+_NEAR = 0.3
+"""How near what was said must be to what a tool is for, to mean it."""
 _MORE = 2
 """Orders of one utterance that are asked about once more, where the model passed over them."""
 _MARKS = {"system": prompting.SYSTEM, "user": prompting.USER, "assistant": prompting.ASSISTANT}
@@ -232,7 +235,7 @@ class Leading:
             return found, Heard("")
         if not prompting.clean(said):
             return (Plain("unclear"),), Heard("")
-        made, cost = await self._marked(view(state, world), world, said), Heard("")
+        made, cost = await self._marked(state, world, said), Heard("")
         if not made:
             said = repaired(said)
             seen = prompting.narrowed(view(state, world), said, list(world.hints.values()))
@@ -243,15 +246,16 @@ class Leading:
         return made, cost
 
     def _reader(self, world: World) -> Reader | None:
-        """One that knows all that can be wished for here."""
-        wished = {h.wish for h in world.hints.values() if h.wish and h.does in ("act", "tell")}
-        return next((one for one in self._readers if one.knows(wished)), None)
+        """One that knows all that can be wished for here, of tools that tell how."""
+        able = {h.wish for h in world.hints.values() if h.wish and h.does in ("act", "tell")}
+        return next((one for one in self._readers if one.knows(able - _others(world))), None)
 
-    async def _marked(self, seen: View, world: World, said: str) -> tuple[Command, ...]:
-        """What a reader for these wishes makes of it; nothing where there is none, or where it is
-        not sure."""
-        if (reader := self._reader(world)) is None:
+    async def _marked(self, state: State, world: World, said: str) -> tuple[Command, ...]:
+        """What a reader for these wishes makes of it; nothing where there is none, where it is not
+        sure, or where another tool than it knows may be meant."""
+        if (reader := self._reader(world)) is None or _asks_for_other(state, world):
             return ()
+        seen = view(state, world)
         things = [prompting.shown_thing(thing, world.now) for thing in seen.things[:_THINGS]]
         kinds: dict[str, str] = {}
         for hint in world.hints.values():
@@ -267,7 +271,20 @@ class Leading:
         read = await reader.read(said, told, things, slots, without)
         if read.sure < _SURE:
             return ()
-        return marked.commands(said, read.wishes, seen.wishes, seen.answers, kinds)
+        made = marked.commands(said, read.wishes, seen.wishes, seen.answers, kinds)
+        return () if await self._of_others(made, world, said) else made
+
+    async def _of_others(self, made: Sequence[Command], world: World, said: str) -> bool:
+        """Whether a tool that a reader does not know is meant rather than what it has read: that
+        is near, and nearer than all it knows, or it has found nothing that could be done."""
+        if not (others := _others(world)):
+            return False
+        nothing = all(isinstance(one, Plain) and one.kind in _NOTHING for one in made)
+        near = await self._near(said, [*self._sayings(world)], world)
+        theirs = max((near[one] for one in others if one in near), default=0.0)
+        able = near.keys() - others - {*_NOTHING}
+        own = max((near[one] for one in able), default=0.0)
+        return (nothing or theirs > own) and (theirs >= _NEAR or not near)
 
     async def _translated(
         self, live: str, seen: View, world: World, said: str
@@ -448,7 +465,7 @@ class Leading:
             zone = ZoneInfo(made.briefing.time_zone)
         except (ZoneInfoNotFoundError, ValueError):
             return made
-        return World(hints=made.hints, briefing=made.briefing, now=made.now.astimezone(zone))
+        return replace(made, now=made.now.astimezone(zone))
 
     def _state(self, ask: Ask, world: World) -> State:
         known = self._known.get(ask.live, {})
@@ -460,6 +477,18 @@ class Leading:
 
         chosen = self._choices.get(ask.live, {})
         return follow(ask, world, commands, lambda point: chosen.get(point.key))
+
+
+def _others(world: World) -> frozenset[str]:
+    """What can be wished for of tools that say nothing of how."""
+    return frozenset(world.hints[tool].wish for tool in world.plain)
+
+
+def _asks_for_other(state: State, world: World) -> bool:
+    asked = state.asked
+    return asked is not None and any(
+        wish.tool in world.plain for wish in state.agenda if wish.number == asked.wish
+    )
 
 
 def _told_before(ask: Ask, at: int) -> str:
