@@ -62,6 +62,8 @@ WAKE_SECONDS = 60.0
 _LOOK_SECONDS = 0.1
 LIVE_SLOTS = 3
 """Conversations that a local brain remembers at once; others are put aside and fetched back."""
+TRUSTED_BYTES = 12_000_000_000
+"""Of a model's file, from which on it holds a talk by itself: some twenty billion parameters."""
 UPLOADS = {"/v1/audio/transcriptions": 26 * 1024 * 1024}
 """Bytes of a body where they are sound: OpenAI's 25 MiB, and the form around them."""
 
@@ -513,12 +515,20 @@ async def _brain(
         live_slots=LIVE_SLOTS,
         likeness=store.folder / LIKENESS,
         readers=readers(settings.agents_dir),
+        led=led(settings, model),
         context=context,
         device=settings.device,
     )
     await processes.enter_async_context(local.running())
     group.create_task(local.ready())
     return local
+
+
+def led(settings: Settings, model: gguf.Gguf) -> bool:
+    """Whether it is not trusted to hold the thread of a talk by itself."""
+    if settings.brain_led == "auto":
+        return model.size < TRUSTED_BYTES
+    return settings.brain_led == "on"
 
 
 @runtime_checkable
