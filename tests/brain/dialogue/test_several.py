@@ -286,6 +286,22 @@ def test_who_broke_off_and_goes_on_with_the_same_word_is_not_letting_it_go() -> 
     assert list(talk.there) == ["Pick Oscar up from football"]
 
 
+def test_who_broke_off_after_what_to_do_is_still_doing_that() -> None:
+    talk = Talk()
+    talk.says("Tomorrow at six in the evening, remind me to get my", remind(
+        when="Tomorrow at six in the evening", what="get my"))  # fmt: skip
+    talk.says("Sorry. My apron from the cleaner's, I meant.", fill(what="My apron"))
+    assert list(talk.there) == ["Get my apron"]
+
+
+def test_the_same_day_is_that_of_the_one_thing_that_was_just_told() -> None:
+    talk = Talk(DENTIST)
+    talk.says("when is the dentist?", begin("list", when="the dentist"))
+    said = "same day at four I have to pick up the cake"
+    talk.says(said, replace(remind(what="pick up the cake", when="same day at four"), sure=True))
+    assert talk.there["Pick up the cake"] == "Thursday, November 19 at 4 PM"
+
+
 def test_a_clock_that_is_named_afterwards_is_the_one_meant() -> None:
     talk = Talk()
     said = "A call tomorrow at half ten in the morning, but that's Tokyo time. Remind me."

@@ -293,15 +293,22 @@ class _Turn(Utterance):
                 if times.beside(words):
                     self._counted_from(self.begun[-1:])
                 return replace(wish, values={**wish.values, name: exact}, left=())
-            if slot.kind != "time" or not self.begun:
+            if slot.kind != "time" or not (self.begun or mentions.same_day(words)):
                 continue
-            earlier = self._time_of(self.begun[-1])
-            if not words:
+            earlier = self._time_of(self.begun[-1]) if self.begun else self._told_time()
+            if not words and self.begun:
                 return self._at_the_time_of(self.begun[-1], earlier, wish, name)
             if earlier and filling.dayless(words, wish, share):
                 whole = filling.on_the_same_day(earlier, words, wish, share)
                 return replace(wish, values={**wish.values, name: whole})
         return wish
+
+    def _told_time(self) -> str:
+        """When the one thing is that was just spoken of."""
+        told = [self.state.things[one] for one in self.before.view if one in self.state.things]
+        if len(told) != 1 or told[0].at is None:
+            return ""
+        return times.exactly(told[0].at, self.world.briefing.time_zone)
 
     def _counted(self, words: str, wish: Wish, hint: Hint) -> str:
         """ "Move the dentist to Monday, and the day before, at eight, I need to find my card": from

@@ -97,7 +97,7 @@ class Utterance:
             commands = [c for c in commands if not self._taken_back(c)] or [Plain("drop")]
         if answers.wants_no_more(self.said):  # whatever the model hears in it
             return [Plain("no")]
-        if (resumed := self._resumed() or self._misheard(commands)) is not None:
+        if (resumed := self._resumed(commands) or self._misheard(commands)) is not None:
             return [resumed]
         if any(isinstance(c, Begin | Fill) and c.sure for c in commands):
             return self._as_marked(commands)
@@ -137,14 +137,19 @@ class Utterance:
             return [c for c in acts if c != Plain("drop")] if self._asked_wish() is None else acts
         return acts or known
 
-    def _resumed(self) -> Fill | None:
+    def _resumed(self, commands: Sequence[Command]) -> Fill | None:
         """Who broke off before what it is about, was asked for it, and goes on there."""
         wish = self._asked_wish()
         slot = self._slot(wish.tool, self.asked.slot) if wish and self.asked else None
         if wish is None or self.asked is None or slot is None or slot.kind != "words":
             return None
-        words = utterances.resumed(wish.said, self.said)
-        return Fill({slot.name or self.asked.slot: words}, sure=True) if words else None
+        short, words = slot.name or self.asked.slot, utterances.resumed(wish.said, self.said)
+        marked = next((c for c in commands if isinstance(c, Fill) and c.slots.get(short)), None)
+        if words and marked is not None:
+            at = words.casefold().find(marked.slots[short].casefold())
+            words = words[: at + len(marked.slots[short])] if at >= 0 else marked.slots[short]
+            return replace(marked, slots={**marked.slots, short: words}, sure=True)
+        return Fill({short: words}, sure=True) if words else None
 
     def _taken_back(self, command: Command) -> bool:
         """ "Set it to debug. Actually, scrap that": all that was said of it comes before words that

@@ -32,7 +32,8 @@ _BEFORE_PLACE = (
     r"(?:\s+(?:the|my|our|an?))?\W*$"
 )
 _SAME_DAY = re.compile(
-    r"(?i)\b(?:on )?(?:the|that) (?:(?:very )?(?:same )?day|same \w+day)(?: too| as well)?\b|"
+    r"(?i)\b(?:on )?(?:(?:the|that) (?:(?:very )?(?:same )?day|same \w+day)|same day)"
+    r"(?: too| as well)?\b|"
     r"\b(?:that|(?:the|that) same) (?P<part>morning|afternoon|evening|night)\b"
 )
 _SAME = r"(?i)\bsame (?:time|hour|day)\w*\b|\bthe (?:day|week) (?:after|before)\b"

@@ -164,14 +164,18 @@ _SAYING = re.compile(
 
 def resumed(broken_off: str, said: str) -> str:
     """Where somebody broke off ("remind me to") and takes it up again with the same word ("Sorry,
-    dropped the phone. To pick Oscar up, I was saying."): the sentence that does so."""
+    dropped the phone. To pick Oscar up, I was saying."): the sentence that does so, with what
+    there was of it before ("remind me to get my": "get my apron")."""
     last = broken_off.rstrip(" .…,-–—").rsplit(maxsplit=1)[-1:]
     if not last or ending(broken_off.rstrip(" .…")) != "unfinished":
         return ""
     for sentence in _SENTENCE.split(said):
         words = _SAYING.sub("", sentence).strip(" .,;!?…")
         if len(words.split()) > 1 and words.split()[0].casefold() == last[0].casefold():
-            return words
+            lead = re.search(
+                rf"\bto ((?:[\w']+ ){{1,3}}){re.escape(last[0])}$", broken_off.rstrip(" .…,-–—")
+            )
+            return f"{lead[1]}{last[0]}{words[len(last[0]) :]}" if lead else words
     return ""
 
 
