@@ -174,6 +174,9 @@ class Hint(_Part):
     does: Literal["act", "tell", "amend", "retract"] = "act"
     """`tell`: it changes nothing, its result is the answer. `amend` and `retract` are about what
     was submitted last."""
+    becomes: Literal["", "done", "gone"] = ""
+    """Of the thing it is about: it is ticked off, or not there any more. What people say became of
+    something is then no other wish."""
     careful: bool = False
     """Nobody should lose several things by a word that was misheard: with more than one thing it
     is asked about first."""

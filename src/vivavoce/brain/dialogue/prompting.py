@@ -57,8 +57,6 @@ thinks; how much likelier an answer is once something was asked; and how much le
 something is changed by a question, or made anew that is there."""
 _NEARBY, _SORT = 10.0, 1.0
 """What a similarity, and what was learned from the examples, count where there are both."""
-_ENDS, _GOES = frozenset({"done", "finish", "complete"}), frozenset({"delete", "remove"})
-"""What agents call the wish that something is ticked off, or goes away."""
 _TWO = 2
 _MOST_SHOWN, _MOST_THINGS = 32, 8
 _LONGEST_SAID, _LONGEST_TOLD = 600, 240
@@ -280,22 +278,30 @@ def candidates(view: View, said: str = "") -> tuple[str, ...]:
 
 
 def settled_by(
-    said: str, words: Sequence[str], things: Sequence[Thing], *, asked: bool = False
+    said: str,
+    words: Sequence[str],
+    things: Sequence[Thing],
+    hints: Iterable[Hint],
+    *,
+    asked: bool = False,
 ) -> list[str]:
     """Without what it cannot be: what was done is ticked off, what is called off goes, though
     people cross out either. Of several things it can be both. Of one that is named, and of which no
     time is said, it is nothing else."""
     became = settles(said)
-    other = {"done": _GOES, "did": _GOES, "gone": _ENDS}.get(became, frozenset[str]())
+    becomes = {hint.wish: hint.becomes for hint in hints if hint.wish in words}
+    ends = {wish for wish, what in becomes.items() if what == "done"}
+    goes = {wish for wish, what in becomes.items() if what == "gone"}
+    other = {"done": goes, "did": goes, "gone": ends}.get(became, set[str]())
     rest = [word for word in words if word not in other]
-    both = _ENDS & set(words) and _GOES & set(words)
+    both = ends and goes
     spoken_of = named(said, things)
     if not both or len(spoken_of) >= _TWO:
         return list(words)
     plain = became in ("done", "gone")
     open_ = asked or bool(times.find(said)) or questions(said) or intends(said)
     if plain and len(spoken_of) == 1 and not open_:
-        return [word for word in rest if word in (_GOES if became == "gone" else _ENDS)]
+        return [word for word in rest if word in (goes if became == "gone" else ends)]
     return rest
 
 

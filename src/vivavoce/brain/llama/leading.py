@@ -382,7 +382,8 @@ class Leading:
         short: bool = False,
     ) -> tuple[str, Heard]:
         """Which word is to be written next, by the model and by examples."""
-        words = prompting.settled_by(said, words, seen.things, asked=bool(seen.asked))
+        hints = world.hints.values()
+        words = prompting.settled_by(said, words, seen.things, hints, asked=bool(seen.asked))
         # In the middle of a line a model writes a word with the space before it.
         space = " " if text.endswith(" ") else ""
         firsts = {word: await self._first(space + word) for word in words}
