@@ -332,8 +332,6 @@ class EmbeddedEngine:
                 await parts.prepare(self._voice)  # a voice of Kokoro's has to be loaded for it
             except Exception as fault:  # the boundary of this work: each session does it itself
                 log.warning("The voice could not be prepared: %s", fault)
-        if isinstance(parts.brain, Measured):
-            await parts.brain.measure()
         if self._expected is not None:
             # Written sessions begin with other rules.
             for spoken in (True, False):
@@ -341,6 +339,8 @@ class EmbeddedEngine:
                     await parts.brain.warm(replace(self._expected, spoken=spoken))
                 except Exception:  # the boundary of this work: each session reads it itself
                     log.exception("Reading the instructions ahead failed")
+        if isinstance(parts.brain, Measured):
+            await parts.brain.measure()
 
     def expect(
         self, instructions: str, tools: Sequence[Mapping[str, Any]], voice: str = ""

@@ -44,6 +44,10 @@ class _Model:
         self.lines = list(lines)
         self.prompts: list[str] = []
         self.grammars: list[str] = []
+        self.ahead = 1_000_000
+
+    def begun(self, live: str, text: str) -> int:
+        return self.ahead
 
     @asynccontextmanager
     async def writing(self, live: str, text: str) -> AsyncIterator[_Model]:
@@ -161,6 +165,26 @@ async def test_what_is_read_ahead_is_how_the_question_will_begin() -> None:
     assert ahead.startswith(head)
     [piece async for piece in leading.answer(_ask("do you like ferns"))]
     assert model.prompts[0].startswith(ahead)
+
+
+async def test_who_comes_before_the_prompt_is_read_waits_for_its_beginning_only() -> None:
+    shown = [{"said": f"a fern, number {n}", "slots": {}} for n in range(9)]
+    hint = {**(ADD.parameters or {})[KEY], "examples": shown}
+    taught = Tool("add_plant", "", {**(ADD.parameters or {}), KEY: hint})
+    counts = []
+    for part in (0.0, 0.9, 1.0):
+        leading, model = _leading("chat")
+        head = await leading.ahead(_ask(tools=(taught,)))
+        model.ahead = int(len(head) * part)
+        await _pieces(leading, _ask("do you like ferns", tools=(taught,)))
+        counts.append(model.prompts[0].count("a fern, number"))
+        assert model.prompts[0].startswith(head[: model.ahead]) or counts[-1] < 9
+    assert counts[0] == 4
+    assert counts[0] < counts[1] < counts[2] == 9
+
+
+async def _pieces(leading: Leading, ask: Ask) -> list[Any]:
+    return [piece async for piece in leading.answer(ask)]
 
 
 async def test_a_tool_of_others_is_wished_for_by_its_name_and_its_words_are_the_persons() -> None:

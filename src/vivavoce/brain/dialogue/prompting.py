@@ -58,7 +58,7 @@ something is changed by a question, or made anew that is there."""
 _NEARBY, _SORT = 10.0, 1.0
 """What a similarity, and what was learned from the examples, count where there are both."""
 _TWO = 2
-_MOST_SHOWN, _MOST_THINGS = 32, 8
+_LEAST_SHOWN, _MOST_SHOWN, _MOST_THINGS = 4, 32, 8
 _LONGEST_SAID, _LONGEST_TOLD = 600, 240
 _PAIR = re.compile(r'(\w+)=("[^"]*"(?:\+"[^"]*")*)')
 _STOP = re.compile(r"(?<![ap]\.m)[.!?;]+(?=\s|$)")
@@ -125,6 +125,15 @@ def head(hints: Iterable[Hint]) -> str:
         text += _wrapped(USER, _asked(one.things, one.asked, one.said))
         text += _wrapped(ASSISTANT, one.means)
     return text
+
+
+def shortened(head: str, read: int) -> str:
+    """What is used of it while only the first `read` letters have been read: the examples that are,
+    and a few in any case. Who waits for all of it waits half a minute, once on a new machine."""
+    starts = [match.start() for match in re.finditer(re.escape(USER[0]), head)]
+    starts.append(len(head))
+    least = starts[min(_LEAST_SHOWN, len(starts) - 1)]
+    return head[: max([least, *(start for start in starts if start <= read)])]
 
 
 def tail(view: View, said: str, now: datetime) -> str:

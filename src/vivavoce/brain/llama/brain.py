@@ -347,6 +347,13 @@ class LlamaBrain:
         async with self._seats.taken(connection, live, self._markup.put(text)) as seat:
             yield _Line(self, connection, seat, self._markup)
 
+    def begun(self, live: str, text: str) -> int:
+        """How many letters of it have been read: for this conversation, ahead, or at an earlier
+        start."""
+        written = self._markup.put(text)
+        read = self._seats.begun(live, written)
+        return len(text) * read // max(1, len(written))  # other marks have other lengths
+
     async def tokenize(self, text: str) -> list[int]:
         return await self._there().tokenize(text)
 

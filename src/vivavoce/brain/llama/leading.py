@@ -97,6 +97,10 @@ class Model(Protocol):
 
     async def tokenize(self, text: str) -> list[int]: ...
 
+    def begun(self, live: str, text: str) -> int:
+        """How many letters of it need not be read any more."""
+        ...
+
 
 class Free(Value):
     """To be said in words of the model's own, or, where it cannot, in these."""
@@ -319,7 +323,8 @@ class Leading:
         self, live: str, seen: View, world: World, said: str, before: str = "", same: str = ""
     ) -> tuple[tuple[Command, ...], Heard]:
         words = (same,) if same else prompting.candidates(seen, said)
-        text = self._head(world) + prompting.tail(seen, said, world.now)
+        head = self._head_now(live, world)
+        text = head + prompting.tail(seen, said, world.now)
         async with self._model.writing(live, text) as writing:
             asked = bool(seen.asked)
             first, cost = await self._chosen(writing, text, said, words, seen, world, asked=asked)
@@ -348,13 +353,20 @@ class Leading:
                     line = written + rest
             made = prompting.grounded(prompting.read(line, seen), said)
             for at, command in enumerate(made):
-                named = await self._named(writing, said, before, command, seen, world)
+                named = await self._named(head, writing, said, before, command, seen, world)
                 made = (*made[:at], named, *made[at + 1 :])
         # A grammar that could not be kept would leave nothing: what was chosen still holds.
         return made or prompting.read(first, seen), cost
 
     async def _named(
-        self, writing: Writing, said: str, before: str, command: Command, seen: View, world: World
+        self,
+        head: str,
+        writing: Writing,
+        said: str,
+        before: str,
+        command: Command,
+        seen: View,
+        world: World,
     ) -> Command:
         """ "The report won't write itself. Tell me to start on it": what "it" is, the model copies
         from what was said before."""
@@ -363,7 +375,7 @@ class Leading:
             return command
         short, there = pointing
         assert isinstance(command, Begin)
-        text = self._head(world) + prompting.tail(seen, f"{before} {said}".strip(), world.now)
+        text = head + prompting.tail(seen, f"{before} {said}".strip(), world.now)
         line, _ = await writing.line(text, prompting.naming(command, short, there), _LINE)
         found = prompting.grounded(prompting.read(line, seen), there)
         name = next((one.slots.get(short, "") for one in found if isinstance(one, Begin)), "")
@@ -454,6 +466,11 @@ class Leading:
         seen = view(state, world)
         said = _words(whole) if spoken else ""
         return head + prompting.beginning(seen, said, world.now)
+
+    def _head_now(self, live: str, world: World) -> str:
+        """As much of it as need not be waited for."""
+        head = self._head(world)
+        return prompting.shortened(head, self._model.begun(live, head))
 
     def _head(self, world: World) -> str:
         return prompting.head(world.hints.values())

@@ -147,6 +147,15 @@ class Seats:
         self._look_round()
         return seat
 
+    def begun(self, live: str, text: str) -> int:
+        """How many letters of it somebody has read, from whom `live` can have them."""
+        own = self._slots.place_of(live)
+        there = [self._places[BACKGROUND].held, self._saved.get(live, "")]
+        there += [] if own is None else [self._places[own].held]
+        if (kept := self._shelf.best(text)) is not None:
+            there.append(kept.text)
+        return max(alike(one, text) for one in there)
+
     def _look_round(self) -> None:
         """Whether somebody is there."""
         if self._slots.anyone:
@@ -277,6 +286,9 @@ class Slots:
         slot = self._taken.pop(leaving)
         self._taken[live] = slot
         return Seat(slot, arrived=True, instead_of=leaving)
+
+    def place_of(self, live: str) -> int | None:
+        return self._taken.get(live)
 
     def leave(self, live: str) -> None:
         self._taken.pop(live, None)
