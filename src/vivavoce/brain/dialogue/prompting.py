@@ -28,10 +28,11 @@ from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.flows.results import Match
 from vivavoce.brain.dialogue.state import View, makes
-from vivavoce.brain.dialogue.things import keeps, named
+from vivavoce.brain.dialogue.things import named
 from vivavoce.language.en import titles, wishes
 from vivavoce.language.en.answers import answer, corrects
 from vivavoce.language.en.ending import VERBS
+from vivavoce.language.en.pointing import keeps
 from vivavoce.language.en.utterances import (
     clauses,
     hesitates,
