@@ -82,6 +82,10 @@ class Slot(_Part):
     choices: dict[str, tuple[str, ...]] = {}
     """Of a `choice`: its values, each with the words that people call it by; without them those
     of the schema's `enum`, by their own names."""
+    boolean: bool = False
+    """Of a `choice` between `true` and `false`: they are handed over as such, not as words."""
+    exact: Literal["", "date-time", "date"] = ""
+    """Of a `time`: handed over as ISO 8601 has it, and not in the user's words."""
     derived: dict[str, Any] = {}
     """Never said: it has this value where that other parameter is filled."""
 

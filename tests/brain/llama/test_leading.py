@@ -194,6 +194,38 @@ async def test_a_tool_of_others_is_wished_for_by_its_name_and_its_words_are_the_
     assert called.calls == [("find_pot", {"size": "a big one"})]
 
 
+@pytest.mark.parametrize(
+    ("schema", "said", "value"),
+    [
+        ({"type": "boolean"}, "on", True),
+        ({"type": "boolean"}, "off", False),
+        ({"type": "integer"}, "twenty five", 25),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, "five", 5),
+        ({"type": ["integer", "null"]}, "five", 5),
+        ({"$ref": "#/$defs/Way"}, "the low one", "low"),
+        ({"type": "string", "format": "date-time"}, "Friday at five", "2026-03-06T17:00:00+01:00"),
+        ({"type": "string", "format": "date"}, "on Friday", "2026-03-06"),
+        ({"type": "string"}, "Friday", "Friday"),
+    ],
+)
+async def test_a_tool_of_others_gets_what_its_schema_takes(
+    schema: dict[str, Any], said: str, value: object
+) -> None:
+    defs = {"Way": {"enum": ["low", "high"], "type": "string"}}
+    lamp = Tool("lamp", "Set the lamp.", {**_needs(level=schema), "$defs": defs})
+    leading, _ = _leading(f'lamp level="{said}"')
+    called = await _answer(leading, _ask(f"set the lamp {said}", tools=(ADD, lamp)))
+    assert called.calls == [("lamp", {"level": value})]
+
+
+async def test_a_tool_of_others_asks_for_the_hour_only_where_it_takes_one() -> None:
+    day = Tool("lamp", "Set the lamp.", _needs(at={"type": "string", "format": "date-time"}))
+    leading, _ = _leading('lamp at="on Friday"')
+    asked = await _answer(leading, _ask("set the lamp on Friday", tools=(ADD, day)))
+    assert not asked.calls
+    assert "time" in asked.text
+
+
 async def test_arguments_that_nobody_can_say_are_written_by_the_model() -> None:
     listed = Tool("mix", "Mix soils.", _needs(parts={"type": "array", "items": {}}))
     leading, _ = _leading("mix")
@@ -252,7 +284,7 @@ async def test_a_reader_goes_on_beside_tools_of_others() -> None:
 
 @pytest.mark.parametrize(
     ("near", "said"),
-    [({"find_pot": 0.5}, "is there a pot"), ({"find_pot": 0.9}, "write down pots")],
+    [({"find_pot": 0.3}, "is there a pot"), ({"find_pot": 0.9}, "write down pots")],
 )
 async def test_what_is_nearer_to_one_of_theirs_is_asked_of_the_model(
     near: dict[str, float], said: str

@@ -320,6 +320,7 @@ def _put(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
         value = " ".join(times.repeats(words)) or words
     elif slot.kind == "choice":
         value = choice(slot, words)
+        value = value == "true" if slot.boolean and value else value
     elif slot.kind == "number":
         numbers = numbers_in(words)
         value = numbers[0] if numbers else None

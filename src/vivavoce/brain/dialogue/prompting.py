@@ -652,9 +652,11 @@ def _value(words: str) -> str:
     return " ".join(dict.fromkeys(piece for piece in pieces if piece))
 
 
-def sayings(hints: Iterable[Hint], general: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Lines to be near to, by what they mean: everybody's, the agent's, and the tools' own. A tool
-    that brings none has its name, and what it is for."""
+def sayings(
+    hints: Iterable[Hint], general: Mapping[str, Sequence[str]], others: Container[str] = ()
+) -> dict[str, list[str]]:
+    """Lines to be near to, by what they mean: everybody's, the agent's, and the tools' own. Of
+    `others`, wishes for tools that say nothing of how, it is the name, and what it is for."""
     lines: dict[str, list[str]] = {word: list(known) for word, known in general.items()}
     for hint in (hints := list(hints)):
         for one in hint.examples:
@@ -665,7 +667,7 @@ def sayings(hints: Iterable[Hint], general: Mapping[str, Sequence[str]]) -> dict
         for told in given.shown:
             lines.setdefault(word(parts(told.means)[0]), []).append(clean(told.said))
     for hint in hints:
-        if hint.wish and hint.does in ("act", "tell") and hint.wish not in lines:
+        if hint.wish in others and hint.wish not in lines:
             lines[hint.wish] = [clean(one) for one in (hint.wish, hint.about) if one]
     return {word: list(dict.fromkeys(known)) for word, known in lines.items()}
 

@@ -28,7 +28,17 @@ from vivavoce.brain.dialogue.flows.carrying import Point
 from vivavoce.brain.dialogue.following import awaited, follow
 from vivavoce.brain.dialogue.manager import heard, pointed, pointing, returned, view
 from vivavoce.brain.dialogue.prompting import Likely
-from vivavoce.brain.dialogue.state import Do, Say, State, Step, View, World, changers, makers
+from vivavoce.brain.dialogue.state import (
+    Do,
+    Say,
+    State,
+    Step,
+    View,
+    World,
+    changers,
+    makers,
+    plain,
+)
 from vivavoce.brain.dialogue.state import world as world_of
 from vivavoce.brain.llama.likeness import Likeness
 from vivavoce.brain.llama.reader import Reader
@@ -63,8 +73,9 @@ _THINGS = 12
 _SURE = 0.6
 """Where a reader is less certain than this, the language model is asked."""
 _NOTHING = ("cannot", "chat", "unclear")
-_NEAR = 0.3
-"""How near what was said must be to what a tool is for, to mean it."""
+_NEAR, _NEARER = 0.25, 0.05
+"""How near what was said must be to what another tool is for, to mean it, and how much nearer than
+to what the reader took it for."""
 _MORE = 2
 """Orders of one utterance that are asked about once more, where the model passed over them."""
 _MARKS = {"system": prompting.SYSTEM, "user": prompting.USER, "assistant": prompting.ASSISTANT}
@@ -288,7 +299,8 @@ class Leading:
         theirs = max((near[one] for one in others if one in near), default=0.0)
         able = near.keys() - others - {*_NOTHING}
         own = max((near[one] for one in able), default=0.0)
-        return (nothing or theirs > own) and (theirs >= _NEAR or not near)
+        least = _NEAR if nothing else max(_NEAR, own + _NEARER)
+        return theirs >= least or (nothing and not near)
 
     async def _translated(
         self, live: str, seen: View, world: World, said: str
@@ -441,7 +453,7 @@ class Leading:
     def _sayings(self, world: World) -> dict[str, list[str]]:
         head = self._head(world)
         if self._lines[0] != head:
-            self._lines = head, prompting.sayings(world.hints.values(), SAYINGS)
+            self._lines = head, prompting.sayings(world.hints.values(), SAYINGS, _others(world))
         return self._lines[1]
 
     async def _first(self, word: str) -> int:
@@ -542,7 +554,8 @@ def _to_write(commands: Sequence[Command], ask: Ask, world: World) -> Tool | Non
         schema = tool.parameters or {}
         if KEY not in schema and world.hints[tool.name].wish == begun:
             properties = schema.get("properties") or {}
-            needed = (properties.get(name, {}) for name in schema.get("required") or ())
+            required = schema.get("required") or ()
+            needed = (plain(properties.get(name, {}), schema) for name in required)
             return tool if any(_is_made(one) for one in needed) else None
     return None
 
