@@ -48,6 +48,8 @@ def test_a_deed_is_claimed(text: str) -> None:
         "I could not find that file.",
         "Coffee number three? Good luck with the build.",
         "I'm glad to hear that.",
+        "Which one is done?",
+        "Has it been added already?",
         "Seventeen percent of two thousand four hundred is four hundred and eight.",
     ],
 )

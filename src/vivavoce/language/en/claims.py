@@ -50,6 +50,10 @@ _DENIED = re.compile(
     r"(?i)\b(?:can't|cannot|can not|couldn't|could not|didn't|did not|haven't|have not|won't|"
     r"unable|nothing (?:has|was|is)|not (?:yet )?(?:been )?(?:set|done|saved|stored|added))\b"
 )
+_ASKING = re.compile(
+    r"(?i)\W*(?:which|what|who|when|where|how|is|are|was|were|did|do|does|should|shall|can|could|"
+    r"would|will|have|has)\b.*\?\W*$"
+)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
@@ -69,7 +73,7 @@ def found(text: str) -> bool:
 
 def _claims(text: str, pattern: re.Pattern[str]) -> bool:
     return any(
-        pattern.search(sentence) and not _DENIED.search(sentence)
+        pattern.search(sentence) and not (_DENIED.search(sentence) or _ASKING.match(sentence))
         for sentence in _SENTENCE.split(text.replace("’", "'"))
     )
 
