@@ -114,7 +114,7 @@ def test_what_was_pointed_at_is_told_in_its_own_words(
     found = "".join(f"\n{path}:{at}:{text}" for at, text in enumerate(texts, 1))
     output = f"Found {len(texts)} matches in 1 file:{found}"
     words = {"at_first": "Nothing."}
-    end, _ = ended(FLOWS["look_around"], words, "what about the abc", [output], points)
+    end, _ = ended(FLOWS["look_around"], words, "what about the abc", [output, "\n".join(texts)], points)
     told = set(re.findall(r"[a-z]+|[0-9]+", str(end.result["told"]).lower()))
     there = set(re.findall(r"[a-z]+|[0-9]+", f"{found} {path}".lower()))
     assert told <= there | _FRAME

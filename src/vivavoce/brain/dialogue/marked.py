@@ -66,6 +66,23 @@ def best(scores: Scores, labels: tuple[str, ...]) -> list[Span]:
     return _stretches([labels[at] for at in reversed(path)])
 
 
+def words(said: str, places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Which pieces make a word: from one to before another."""
+    made: list[tuple[int, int]] = []
+    for at, (start, _) in enumerate(places):
+        goes_on = at > 0 and places[at - 1][1] == start and said[start - 1 : start + 1].isalnum()
+        made.append((made.pop()[0] if goes_on else at, at + 1))
+    return made
+
+
+def by_word(scores: Scores, labels: tuple[str, ...], among: Sequence[tuple[int, int]]) -> Scores:
+    """A row for each word: no mark begins or ends in the middle of one."""
+    inside = np.array([labels.index(f"I-{one[2:]}") if one != "O" else 0 for one in labels])
+    rows = [scores[start] + scores[start + 1 : end][:, inside].sum(axis=0) for start, end in among]
+    made: Scores = np.array(rows, dtype=np.float32).reshape(len(among), len(labels))
+    return made
+
+
 @lru_cache(maxsize=8)
 def _allowed(labels: tuple[str, ...]) -> tuple[Scores, Scores]:
     """What a label may follow, and what may be the first: nothing goes on that did not begin."""

@@ -728,6 +728,44 @@ def _as_lines(name: str, texts: Sequence[str], question: str) -> str:
     return _wrapped(USER, f"{head}{marked}\nPerson: {question}")
 
 
+_TELLS = (
+    "You are shown lines of files and asked about them. Answer with the few words of the lines "
+    "that are asked for, as they are written there; every part of the question has its own. Write "
+    "none if the lines do not say it."
+)
+_TELLING = (
+    (*_READING[0][:3], "6"),
+    (*_READING[1][:3], "Rita Moss, 0117 55"),
+    (*_READING[2][:3], NONE),
+    (
+        "lab.toml",
+        "[north]\ndoor = 14\nheating = false\n[south]\ndoor = 22\nheating = true",
+        "two things, which door has the south lab, and is the heating on in there?",
+        "22, true",
+    ),
+    (
+        "",
+        "src/door.py: def open_door(badge):\nsrc/door.py: if badge.expires < today:\n"
+        "src/lamp.py: def switch(lamp):",
+        "I want to know which file it is that looks whether a badge is still good",
+        "src/door.py",
+    ),
+)
+
+
+def _as_asked(name: str, texts: Sequence[str], question: str) -> str:
+    head = f"Lines of {name}:\n" if name else "Lines:\n"
+    return _wrapped(USER, head + "\n".join(texts) + f"\nPerson: {question}")
+
+
+TELLING = _wrapped(SYSTEM, _TELLS) + "".join(
+    _as_asked(name, text.split("\n"), question) + _wrapped(ASSISTANT, answer)
+    for name, text, question, answer in _TELLING
+)
+"""The beginning of every question that lines are to answer."""
+TOLD = "%llguidance {}\nstart: /[^\\n]{1,200}/\n"
+"""What such an answer may be, in Lark: one line."""
+
 POINTING = _wrapped(SYSTEM, _READS) + "".join(
     _as_lines(name, text.split("\n"), question) + _wrapped(ASSISTANT, answer)
     for name, text, question, answer in _READING
@@ -739,8 +777,12 @@ class Lines(Record):
     """Lines that the model is shown, a letter before each, and asked which of them are meant."""
 
     prompt: str
+    telling: str
+    """The same lines, and what of them answers is asked for."""
     places: tuple[int, ...]
     """Which of all lines they are."""
+    texts: tuple[str, ...]
+    """As they were shown."""
     rates: tuple[float, ...]
     """How many of the words that were said each has, from 0 to 1."""
 
@@ -763,10 +805,28 @@ class Lines(Record):
         most = _FEW_POINTED - 1
         return f'%llguidance {{}}\nstart: "{first}" ({others}){{0,{most}}}\n'
 
+    def saying(self, told: str) -> tuple[int, ...]:
+        """The places of the lines that an answer is from, each part of it; of several that say
+        the same, that with most words of the question. What no line says does not count."""
+        found = list[int]()
+        for part in [told, *re.split(r",\s+|;\s+|\s+and\s+", told)]:
+            words = re.findall(r"\w+(?:[.:]\w+)*", part.casefold())
+            rule = r"\W+".join(map(re.escape, words))
+            own = [at for at, text in enumerate(self.texts) if _says(rule, text)] if words else []
+            if own and not set(own) & set(found):
+                found.append(max(own, key=lambda at: (self.rates[at], -at)))
+            if own and part == told:
+                break
+        return tuple(sorted(self.places[at] for at in found[:_FEW_POINTED]))
+
     def read(self, text: str) -> tuple[int, ...]:
         """The places of the lines that were pointed at, in their order."""
         found = {_MARKS.find(mark) for mark in text.split() if len(mark) == 1}
         return tuple(self.places[at] for at in sorted(found) if 0 <= at < len(self.places))
+
+
+def _says(rule: str, text: str) -> bool:
+    return re.search(rf"(?<!\w){rule}(?!\w)", text.casefold()) is not None
 
 
 def too_long(lines: Sequence[Match]) -> bool:
@@ -797,9 +857,11 @@ def lines(
         safe(("" if name else f"{every[at].path}: ") + " ".join(every[at].text.split()))
         for at in places
     ]
-    shown = _as_lines(name, [text[:_LONGEST_LINE] for text in texts], clean(question))
+    texts = [text[:_LONGEST_LINE] for text in texts]
     return Lines(
-        prompt=POINTING + shown + ASSISTANT[0],
+        prompt=POINTING + _as_lines(name, texts, clean(question)) + ASSISTANT[0],
+        telling=TELLING + _as_asked(name, texts, clean(question)) + ASSISTANT[0],
         places=tuple(places),
+        texts=tuple(texts),
         rates=tuple(rates[at] for at in places),
     )

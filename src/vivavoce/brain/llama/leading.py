@@ -63,6 +63,7 @@ from vivavoce.wire.values import Value
 _LINE = 96
 """Tokens of one line of commands."""
 _POINTED = 16
+_TOLD = 48
 """Tokens of an answer that only points."""
 _SHORT = 6
 """Words; so few hold no second wish after a plain answer."""
@@ -215,19 +216,29 @@ class Leading:
         while (point := pointing(step)) is not None:
             chosen = self._choices.setdefault(ask.live, {})
             if (found := chosen.get(point.key)) is None:
-                found = await self._lines_meant(ask.live, point)
+                flow = world.hints.get(point.running.flow)
+                tells = isinstance(flow, Flow) and flow.does == "tell"
+                found = await self._lines_meant(ask.live, point, tells)
                 while len(chosen) >= _MOST_KNOWN:
                     chosen.pop(next(iter(chosen)))
                 chosen[point.key] = found
             step = pointed(step, found, world)
         return step
 
-    async def _lines_meant(self, live: str, point: Point) -> tuple[int, ...]:
-        """Which of these lines are meant, by what the model makes of them and by their words."""
+    async def _lines_meant(self, live: str, point: Point, tells: bool) -> tuple[int, ...]:
+        """Which of these lines are meant, by what the model makes of them and by their words. Of
+        what is asked it writes the answer, and the lines are those that have it: a small model
+        finds words better than letters. Where its answer is on none of them it points."""
         near: Sequence[float] = ()
         if self._likeness is not None and prompting.too_long(point.lines):
             near = await self._likeness.nearness(point.question, [m.text for m in point.lines])
         lines = prompting.lines(point.question, point.lines, point.overlap(), near)
+        if tells:
+            async with self._model.writing(live, lines.telling) as writing:
+                answer, _ = await writing.line(lines.telling, prompting.TOLD, _TOLD)
+            found = lines.saying(answer)
+            if found or answer.strip() == prompting.NONE:
+                return found
         async with self._model.writing(live, lines.prompt) as writing:
             firsts = {mark: await self._first(mark) for mark in lines.marks}
             likely, _ = await writing.likely(lines.prompt)

@@ -77,10 +77,14 @@ class Reader:
         where = slice(len(before), len(before) + len(own))
         kinds, slots = (_likely(scores[0, where]) for scores in made)
         kinds = _likely(kinds + marked.barred(self._kinds, without))
-        stretches = marked.best(kinds, self._kinds)
-        slots = slots + marked.allowed(stretches, self._slots, wishes, len(own))
-        found = marked.wishes(said, places, stretches, marked.best(slots, self._slots))
-        return Read(tuple(found), marked.sure(kinds, self._kinds, stretches))
+        among = marked.words(said, places)
+        stretches = marked.best(marked.by_word(kinds, self._kinds, among), self._kinds)
+        slots = marked.by_word(slots, self._slots, among)
+        slots = slots + marked.allowed(stretches, self._slots, wishes, len(among))
+        whole = [(places[first][0], places[end - 1][1]) for first, end in among]
+        found = marked.wishes(said, whole, stretches, marked.best(slots, self._slots))
+        pieces = [marked.Span(among[s.start][0], among[s.end - 1][1], s.label) for s in stretches]
+        return Read(tuple(found), marked.sure(kinds, self._kinds, pieces))
 
     def _model(self) -> tuple[Any, Any]:
         if self._loaded is None:

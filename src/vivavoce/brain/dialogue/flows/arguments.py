@@ -114,10 +114,13 @@ def _counted(text: str, known: Known) -> tuple[str, ...]:
     own = set(map(naming.stem, naming.pieces(place)))
     # In a file that was named one word of several may tell them apart: "bugs that are still open".
     parts = [rf"\b{one}" for one in reversed(words) if one not in own] if place else []
+    # Without one, a name or the kind at its end: "customers who sit in Portugal", "smoke tests".
+    named = () if place else tuple(rf"\b{re.escape(n)}\b" for n in naming.proper(f"- {text}"))
     return (
         *_items(text, place),
         *whole,
-        *((as_level,) if len(words) == 1 else parts),
+        *((as_level,) if len(words) == 1 else (*parts, *named)),
+        *((_KINDS[last_kind],) if (last_kind := _kind_counted(last)) and not place else ()),
     )
 
 
@@ -153,6 +156,26 @@ def _kind_counted(text: str) -> str:
         if kind and rest <= beside | {naming.stem(one) for one in naming.KINDS}:
             return kind
     return ""
+
+
+_HOW_MANY = re.compile(
+    r"(?i)\b(?:how many|number of|count(?: of)?|word)\W+(?:\w+\W+){0,2}?"
+    r"(?P<unit>words?|characters?|letters|bytes)\b|\b(?P<one>word|character) count\b"
+)
+
+
+def _words(text: str, known: Known) -> tuple[str, ...]:
+    """The program that counts words or letters, where they are asked for: "the journal takes sixty
+    words, how many have I got"."""
+    named = _HOW_MANY.search(text) or re.search(r"(?i)\b(?P<unit>words|characters)\b", text)
+    if named is None:
+        return ()
+    unit = next(filter(None, named.groups())).lower()
+    return ("wc -w" if unit.startswith("word") else "wc -c" if unit == "bytes" else "wc -m",)
+
+
+def _tally(text: str, known: Known) -> tuple[str, ...]:
+    return (f"{text} {shlex.quote(str(known['where_path']))}",)
 
 
 def _kinds(text: str, known: Known) -> tuple[str, ...]:
@@ -515,6 +538,8 @@ WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "zone": _zone,
     "sum": _sum,
     "kinds": _kinds,
+    "words": _words,
+    "tally": _tally,
     "distinctive": _distinctive,
     "column": _column,
     "units": _units,

@@ -422,6 +422,8 @@ def content(output: str, known: Known) -> Mapping[str, Any] | None:
         return {"told": f"{name} is empty.", "path": path}
     if re.match(r"\S+ is binary|\S+: a picture", text):
         return {"told": sentence(clipped(text)), "path": path}
+    if some := _by_tick(text, name, str(known["said"])):
+        return {"told": some, "path": path}
     if some := _some_lines(text, known["said"]) or _part(text, known, path):
         return {"told": some, "path": path}
     answer, sure = _answering(text, known, path)
@@ -431,6 +433,30 @@ def content(output: str, known: Known) -> Mapping[str, Any] | None:
     told = answer or f"I don't find that in {name}. {whole}"
     point = evidence(text, path, str(known["said"]))
     return {"point": point, "instead": {"told": told, "path": path}}
+
+
+_OPEN = re.compile(
+    r"(?i)\b(?:open|left(?: (?:over|to))?|unticked|unchecked|outstanding|undone|unfinished|missing|"
+    r"pending|not (?:yet )?(?:done|finished|ticked)|still (?:to|have|need|got)|yet to|to do)\b"
+)
+_CLOSED = re.compile(
+    r"(?i)(?<!not )\b(?:done|ticked|checked|finished|completed?|closed|crossed)(?: off)?\b"
+)
+_BOX = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s+\[(?P<tick>[ xX])\]\s+(?P<what>.+)")
+
+
+def _by_tick(text: str, name: str, said: str) -> str:
+    """Of a list with boxes: what is open, or what is ticked off, where that is asked for."""
+    boxes = [one for line in text.split("\n") if (one := _BOX.match(line))]
+    wants_open, wants_closed = _OPEN.search(said), _CLOSED.search(said)
+    if not boxes or not (wants_open or wants_closed):
+        return ""
+    there = [prose(one["what"]) for one in boxes if (one["tick"] == " ") == bool(wants_open)]
+    how = "open" if wants_open else "ticked off"
+    if not there:
+        return f"Nothing in {name} is {how}."
+    is_ = "is" if len(there) == 1 else "are"
+    return f"{counted(len(there), 'item')} in {name} {is_} {how}: {'; '.join(there)}."
 
 
 def _particular(known: Known, path: str) -> bool:
@@ -443,19 +469,39 @@ def _particular(known: Known, path: str) -> bool:
 def lines(output: str, known: Known) -> Mapping[str, Any] | None:
     """All that may answer, of one file or of what was found in several, and names of files."""
     path, said = str(known.get("file_path") or ""), str(known["said"])
-    if path and not known.get("pattern"):  # it was read, and not searched
+    path = str(known.get("likely") or path)
+    if path and (known.get("likely") or not known.get("pattern")):  # read, and not searched
         found = evidence(CUT.sub("", output), path, said)
         return {"point": found} if found else None
     there = list(matches_in(output).there)
     rates = overlap(said, there)
     ranked = sorted(range(len(there)), key=lambda at: -rates[at])[:_MOST_FOUND]
-    asked = set(asked_about(said))
-    names = [Match(f, 0, f) for f in known.get("files") or () if asked & _words_of(f)]
+    asked, files = set(asked_about(said)), list(known.get("files") or ())
+    # Of a few files all names are read: "the last one in that folder" has no word of them.
+    names = [Match(f, 0, f) for f in files if asked & _words_of(f) or len(files) <= _FEW_FILES]
     found = (*names[: 2 * 2 * FEW], *(there[at] for at in sorted(ranked)))
     return {"point": found} if found else None
 
 
-_MOST_FOUND = 80
+_ASKS_PLACE = re.compile(r"(?i)\bwhere\b|\b(?:which|what) (?:\w+ )?files?\b")
+
+
+def likely_file(output: str, known: Known) -> Mapping[str, Any] | None:
+    """The one file that has more of what is asked about than any other, to be read as a whole; else
+    all lines that were found."""
+    asked, said = set(asked_about(str(known["said"]))), dict[str, set[str]]()
+    for one in matches_in(output).there:
+        own = said.setdefault(one.path, asked & _words_of(one.path))
+        said[one.path] = own | asked & _words_of(one.text)
+    ranked = sorted(said, key=lambda path: -len(said[path]))
+    if _ASKS_PLACE.search(str(known["said"])):  # it is asked for itself
+        return lines(output, known)
+    if ranked and (len(ranked) == 1 or len(said[ranked[0]]) > len(said[ranked[1]])):
+        return {"likely": ranked[0]}
+    return lines(output, known)
+
+
+_MOST_FOUND, _FEW_FILES = 80, 12
 
 
 def _words_of(text: str) -> set[str]:

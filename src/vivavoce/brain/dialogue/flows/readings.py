@@ -40,8 +40,9 @@ from vivavoce.language.en.naming import bare, pieces, stem, telling
 def command(output: str, known: Known) -> Mapping[str, Any] | None:
     """How it ended, and the last thing it said."""
     done = ended(output)
-    if str(known.get("command")).startswith("wc ") and (lines := _tally(done)):
-        return lines
+    said = str(known.get("command"))
+    if said.startswith("wc ") and (tally := _tally(done, _TALLIED.get(said.split()[1], "line"))):
+        return tally
     tests = test_words(done)
     if tests:
         return {"told": tests, "ok": done.ok}
@@ -213,15 +214,18 @@ def _commits(lines: Sequence[str], said: str, asked: str) -> str:
     return told
 
 
-def _tally(done: Ended) -> Mapping[str, Any] | None:
+_TALLIED = {"-w": "word", "-m": "character", "-c": "byte"}
+
+
+def _tally(done: Ended, unit: str) -> Mapping[str, Any] | None:
     """What a program that counts lines says."""
-    counts = [m for line in done.lines if (m := re.match(r"\s*(\d+)\s+(\S+)$", line))]
+    counts = [m for line in done.lines if (m := re.match(r"\s*(\d+)\s+(\S.*)$", line))]
     if not done.ok or not counts:
         return None
     total = int(counts[-1][1])
     files = [m[2] for m in counts if m[2] != "total"]
     place = counted(len(files), "file") if len(files) > 1 else spoken_path(files[0])
-    return {"told": f"{counted(total, 'line')} in {place}.", "count": total}
+    return {"told": f"{counted(total, unit)} in {place}.", "count": total}
 
 
 def _status(lines: Sequence[str]) -> str:
@@ -408,6 +412,7 @@ READINGS: Mapping[str, Reading] = {
         files.written,
         files.content,
         files.lines,
+        files.likely_file,
         command,
         runner,
         repository,

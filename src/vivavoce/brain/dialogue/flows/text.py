@@ -145,6 +145,7 @@ def _defines(line: str, name: str) -> bool:
     return re.search(rf"\b{_DEFINES}{parts}\b|^\s*{parts}\s*=[^=]", line, re.I) is not None
 
 
+_PHRASE = 2
 _COUNTED = ("test", "function", "class", "import", "line", "comment", "heading", "item")
 
 
@@ -155,8 +156,8 @@ def count(output: str, known: Known) -> Mapping[str, Any] | None:
     number = found.count - (len(found.there) - len(there))
     if str(known.get("where_path") or "").endswith((".csv", ".tsv")) and known.get("final"):
         there, number = there[1:], max(0, number - 1)  # its head is no row
-    if not number and not known.get("final", True):  # it may be written in another way
-        return None
+    if not number and not (known.get("final", True) and len(telling(what)) < _PHRASE):
+        return None  # it may be written in another way, or be no name at all
     said = set(map(stem, pieces(what)))
     kind = next((one for one in _COUNTED if stem(one) in said), "")
     if kind in ("line", "comment", "item") and telling(what) not in ([], [f"{kind}s"], [kind]):
@@ -373,6 +374,8 @@ def setting(output: str, known: Known) -> Mapping[str, Any] | None:
         best = [one for one in found if one.rate > found[0].rate - 0.08]
         values = list(dict.fromkeys((plain_value(o.value), o.match.path) for o in best))
         first = best[0]
+        if _asks_more(asked, best, there):
+            return None
         name = plain_name(first.name).capitalize()
         paths = [one.match.path for one in best]
         several = len({one.match.number for one in best}) > 1
@@ -403,6 +406,16 @@ def setting(output: str, known: Known) -> Mapping[str, Any] | None:
     line = max(rated, key=lambda one: one[0])[1]
     told = f"{spoken_path(line.path)} says: {sentence(clipped(prose(line.text)))}"
     return {"told": told, "path": line.path}
+
+
+def _asks_more(asked: set[str], best: Sequence[Setting], there: Sequence[Match]) -> bool:
+    """Whether other lines have what these have not: "the image, and the volume it writes to"."""
+    own = {stem(one) for each in best for one in pieces(each.match.text)}
+    own |= {stem(one) for each in best for one in pieces(each.match.path)}
+    rest = [one for one in asked if not any(one == w or _close(one, w) for w in own)]
+    mine = {each.match for each in best}
+    others = {stem(one) for m in there if m not in mine for one in pieces(m.text)}
+    return any(one == w or _close(one, w) for one in rest for w in others)
 
 
 # --- Settings in sections
