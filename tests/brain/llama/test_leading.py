@@ -385,6 +385,17 @@ async def test_the_model_answers_and_the_words_are_the_line_that_says_so() -> No
     assert "this,Amira" in model.prompts[-1]
 
 
+async def test_questions_about_lines_are_read_ahead_where_some_are_asked() -> None:
+    leading, model = _leading('read file="rota.csv"', "Barbara", "A")
+    said = "who has the phone, according to rota.csv"
+    await _answer(leading, _ask(said, tools=(READ,)))
+    await _answer(leading, _rota(said))
+    begun = leading.besides(_ask(tools=(READ,)))
+    assert [text.startswith(begun) for text in model.prompts[-2:]] == [True, True]
+    assert len(begun) == 2
+    assert leading.besides(_ask()) == ()
+
+
 async def test_where_no_line_has_the_answer_the_model_points_at_one() -> None:
     leading, model = _leading('read file="rota.csv"', "Barbara", "A")
     said = "who has the phone, according to rota.csv"

@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from vivavoce.brain.dialogue.prompting import POINTING
 from vivavoce.brain.dialogue.wording import inside
 from vivavoce.brain.llama.grammar import MARK, PLAIN_WORDS, Reading, grammar, offered
 from vivavoce.brain.llama.leading import Free, Leading, Write, Writing
@@ -450,8 +449,8 @@ class LlamaBrain:
         with contextlib.suppress(BrainError):
             if self._leading is not None and self._leading.leads(ask):
                 await self._read(ask, await self._leading.ahead(ask))
-                if not ask.live and not ask.turns:
-                    await self._read(ask, POINTING)  # kept for when it is needed
+                for text in self._leading.besides(ask) if not ask.live and not ask.turns else ():
+                    await self._read(ask, text)  # kept for when it is needed
                 return
             ask, _ = shortened(self._readable(ask))
             if self._near is not None and not ask.turns and ask.tools:

@@ -490,6 +490,11 @@ class Leading:
         said = _words(whole) if spoken else ""
         return head + prompting.beginning(seen, said, world.now)
 
+    def besides(self, ask: Ask) -> tuple[str, ...]:
+        """The beginnings of other questions that such talks ask: about lines of files."""
+        points = any(isinstance(one, Flow) for one in self._world(ask).hints.values())
+        return (prompting.TELLING, prompting.POINTING) if points else ()
+
     def _head_now(self, live: str, world: World) -> str:
         """As much of it as need not be waited for."""
         head = self._head(world)
