@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.brain.asking import Answer, answer, ask
 from vivavoce.brain.llama.brain import LlamaBrain
@@ -154,6 +159,19 @@ async def test_a_result_that_went_through_shows_it(tmp_path: Path, output: str) 
     assert (await _told(tmp_path, _after(output), *CLAIM)).text == "".join(CLAIM)
     later = replace(_after(output), turns=(*_after(output).turns, Said("user", "Is it on?")))
     assert (await _told(tmp_path, later, *CLAIM)).text == "".join(CLAIM)
+
+
+HARMLESS = "It's half past nine. You are right, your train is late. I can set that if you like."
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, len(HARMLESS)), max_size=12))
+def test_other_words_come_as_they_are_however_they_are_cut(cuts: list[int]) -> None:
+    ends = sorted({0, len(HARMLESS), *cuts})
+    pieces = [HARMLESS[begin:end] for begin, end in pairwise(ends)]
+    with TemporaryDirectory() as folder:
+        said = asyncio.run(_told(Path(folder), ask("And?", tools=("bash",)), *pieces))
+    assert said.text == HARMLESS
 
 
 async def test_words_before_their_call_are_no_claim(tmp_path: Path) -> None:
