@@ -565,7 +565,8 @@ async def _held_to_results(
                 text = said + held + piece.text
                 claim = deed(text, len(said))
                 lying = claim is not None
-                upto = open_(text) if claim is None else claim
+                # What is out is out, wherever a claim could still begin.
+                upto = max(len(said), open_(text)) if claim is None else claim
                 if upto > len(said):
                     yield Words(text[len(said) : upto])
                 said, held = text[:upto], "" if lying else text[upto:]

@@ -104,7 +104,7 @@ _OPEN = re.compile(
     rf"|\b(?:it|that|your(?: [\w'-]+){{0,5}})(?: (?:has|have|is|are){_ADVERB}(?: been{_ADVERB})?)?"
     r"(?: [a-z]*)?$"
     rf"|\b(?:it's|that's|it is|that is|you're|you are){_ADVERB} set(?: (?:fo?r?|to?)?)?$"
-    rf"|{_START}(?:all )?[a-z']*$"
+    rf"|{_START}(?:all )?[a-z']*$|(?<![\w'])(?:t|th|tha|y|yo|w)$"
 )
 _LONGEST = 120
 NOT_DONE, FAILED = "I have not done that.", "That did not work."
