@@ -11,7 +11,7 @@ import pytest
 
 from tests.server.serving import until
 from tests.speech import model_folder
-from vivavoce.app.engine import UPLOADS, EmbeddedEngine
+from vivavoce.app.engine import UPLOADS, EmbeddedEngine, led
 from vivavoce.app.lifecycle import running
 from vivavoce.app.server import assemble, build_app
 from vivavoce.app.settings import Settings
@@ -20,6 +20,7 @@ from vivavoce.brain.script import script as script_file
 from vivavoce.brain.script.brain import ScriptedBrain
 from vivavoce.engine.shell.work import Parts
 from vivavoce.errors import InvalidRequest, MouthError, Unavailable
+from vivavoce.models.gguf import Gguf
 from vivavoce.testing.engine import HummingMouth, LoudnessDetector, ScriptedEars, SureJudge
 from vivavoce.wire.brain import Ask, Brain
 
@@ -130,6 +131,7 @@ async def test_the_status_says_who_thinks(tmp_path: Path) -> None:
         assert "brain" not in (await http.get("/status")).json()["engine"]
         here.listening.set()
         await until(lambda: not inside.waiting_for(), seconds=60)
+        await until(lambda: brain.measured)
         told = (await http.get("/status")).json()["engine"]["brain"]
     assert told == {
         "name": "scripted",
@@ -138,7 +140,6 @@ async def test_the_status_says_who_thinks(tmp_path: Path) -> None:
         "context": 6,
         "reads_per_second": 70.5,
     }
-    assert brain.measured
 
 
 class Figured(ScriptedBrain):
@@ -172,6 +173,17 @@ async def test_a_brain_of_ones_own_that_is_none_is_told_in_the_log(
     async with inside.running():
         await until(lambda: inside.failed, seconds=60)
     assert words in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("wanted", "gigabytes", "is_led"),
+    [("auto", 1, True), ("auto", 20, False), ("on", 20, True), ("off", 1, False)],
+)
+def test_a_small_brain_is_led_unless_somebody_trusts_it(
+    tmp_path: Path, wanted: str, gigabytes: int, is_led: bool
+) -> None:
+    model = Gguf("a", "qwen2", gigabytes * 10**9, 4096, "", 1)
+    assert led(settings(tmp_path, brain_led=wanted), model) is is_led
 
 
 async def test_it_ends_in_the_middle_of_reading(tmp_path: Path) -> None:

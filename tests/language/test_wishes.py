@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from vivavoce.brain.dialogue.things import keeps, named
+from vivavoce.brain.dialogue.things import named
+from vivavoce.language.en.pointing import keeps
 from vivavoce.language.en.wishes import apart, clauses_of
 from vivavoce.wire.hints import Thing
 

@@ -62,6 +62,8 @@ WAKE_SECONDS = 60.0
 _LOOK_SECONDS = 0.1
 LIVE_SLOTS = 3
 """Conversations that a local brain remembers at once; others are put aside and fetched back."""
+TRUSTED_BYTES = 12_000_000_000
+"""Of a model's file, from which on it holds a talk by itself: some twenty billion parameters."""
 UPLOADS = {"/v1/audio/transcriptions": 26 * 1024 * 1024}
 """Bytes of a body where they are sound: OpenAI's 25 MiB, and the form around them."""
 
@@ -330,8 +332,6 @@ class EmbeddedEngine:
                 await parts.prepare(self._voice)  # a voice of Kokoro's has to be loaded for it
             except Exception as fault:  # the boundary of this work: each session does it itself
                 log.warning("The voice could not be prepared: %s", fault)
-        if isinstance(parts.brain, Measured):
-            await parts.brain.measure()
         if self._expected is not None:
             # Written sessions begin with other rules.
             for spoken in (True, False):
@@ -339,6 +339,8 @@ class EmbeddedEngine:
                     await parts.brain.warm(replace(self._expected, spoken=spoken))
                 except Exception:  # the boundary of this work: each session reads it itself
                     log.exception("Reading the instructions ahead failed")
+        if isinstance(parts.brain, Measured):
+            await parts.brain.measure()
 
     def expect(
         self, instructions: str, tools: Sequence[Mapping[str, Any]], voice: str = ""
@@ -513,12 +515,20 @@ async def _brain(
         live_slots=LIVE_SLOTS,
         likeness=store.folder / LIKENESS,
         readers=readers(settings.agents_dir),
+        led=led(settings, model),
         context=context,
         device=settings.device,
     )
     await processes.enter_async_context(local.running())
     group.create_task(local.ready())
     return local
+
+
+def led(settings: Settings, model: gguf.Gguf) -> bool:
+    """Whether it is not trusted to hold the thread of a talk by itself."""
+    if settings.brain_led == "auto":
+        return model.size < TRUSTED_BYTES
+    return settings.brain_led == "on"
 
 
 @runtime_checkable

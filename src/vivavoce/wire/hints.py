@@ -82,6 +82,10 @@ class Slot(_Part):
     choices: dict[str, tuple[str, ...]] = {}
     """Of a `choice`: its values, each with the words that people call it by; without them those
     of the schema's `enum`, by their own names."""
+    boolean: bool = False
+    """Of a `choice` between `true` and `false`: they are handed over as such, not as words."""
+    exact: Literal["", "date-time", "date"] = ""
+    """Of a `time`: handed over as ISO 8601 has it, and not in the user's words."""
     derived: dict[str, Any] = {}
     """Never said: it has this value where that other parameter is filled."""
 
@@ -174,6 +178,9 @@ class Hint(_Part):
     does: Literal["act", "tell", "amend", "retract"] = "act"
     """`tell`: it changes nothing, its result is the answer. `amend` and `retract` are about what
     was submitted last."""
+    becomes: Literal["", "done", "gone"] = ""
+    """Of the thing it is about: it is ticked off, or not there any more. What people say became of
+    something is then no other wish."""
     careful: bool = False
     """Nobody should lose several things by a word that was misheard: with more than one thing it
     is asked about first."""

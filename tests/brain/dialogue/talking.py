@@ -71,12 +71,14 @@ PLANS: Mapping[str, Hint] = {
     "finish_task": Hint(
         wish="done",
         about="something is done",
+        becomes="done",
         slots={"task_id": _TASK.model_copy(update={"many": True})},
         confirm=("Ticked off: {title}.",),
     ),
     "delete_task": Hint(
         wish="delete",
         about="a task goes away",
+        becomes="gone",
         careful=True,
         slots={"task_id": _TASK.model_copy(update={"many": True})},
         confirm=("Deleted: {title}.",),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.brain.dialogue.talking import PLANS
 from vivavoce.brain.dialogue.commands import Begin, Fill, Plain
 from vivavoce.brain.dialogue.prompting import (
     Likely,
@@ -256,7 +257,10 @@ def test_where_the_model_copies_what_is_done_the_name_is_what_the_clause_is_abou
 )
 def test_what_became_of_one_thing_leaves_little_to_choose(said: str, left: list[str]) -> None:
     things = [Thing(id="gym", title="Gym with Marta")]
-    assert settled_by(said, ["remind", "move", "done", "delete"], things) == left
+    words = ["remind", "move", "done", "delete"]
+    assert settled_by(said, words, things, PLANS.values()) == left
+    nobody = [hint.model_copy(update={"becomes": ""}) for hint in PLANS.values()]
+    assert settled_by(said, words, things, nobody) == words
 
 
 def test_what_a_title_points_to_is_the_last_name_where_the_model_copies_none() -> None:

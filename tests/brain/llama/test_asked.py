@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tests.brain.asking import answer, ask
+from tests.brain.asking import Answer, answer, ask
 from vivavoce.brain.llama.brain import LlamaBrain
 from vivavoce.brain.llama.server import Connection, Heard
 from vivavoce.errors import BrainError
+from vivavoce.wire.brain import Ask, Call, Result, Said, Turn
 
 
 class _Recorded(Connection):
@@ -117,3 +124,67 @@ async def test_what_is_near_to_a_tools_purpose_makes_its_call_likelier(tmp_path:
 async def test_of_two_tools_that_are_both_near_the_model_chooses(tmp_path: Path) -> None:
     request = await _asked(tmp_path, _Near(current_time=0.6, bash=0.5))
     assert '"bash "' in request["grammar"]
+
+
+# --- Held to results
+
+
+async def _told(folder: Path, question: Ask, *pieces: str) -> Answer:
+    return await answer(_brain(folder, _Recorded(folder, *pieces)), question)
+
+
+def _after(*outputs: str) -> Ask:
+    turns: list[Turn] = [Said("user", "Set a timer.")]
+    for at, output in enumerate(outputs):
+        turns += [Call(f"{at}", "bash", "{}"), Result(f"{at}", output)]
+    return replace(ask("", tools=("bash",)), turns=tuple(turns))
+
+
+CLAIM = ("Sure", ", I", "'ve", " set", " the", " timer", ".", " It", " rings", " at", " nine.")
+
+
+async def test_a_deed_is_not_claimed_where_nothing_was_called(tmp_path: Path) -> None:
+    said = await _told(tmp_path, ask("Set a timer.", tools=("bash",)), *CLAIM)
+    assert said.text == "Sure, I have not done that."
+
+
+async def test_nor_where_the_call_failed(tmp_path: Path) -> None:
+    failed = _after('{"success": false, "error": "no clock"}')
+    assert (await _told(tmp_path, failed, *CLAIM)).text == "Sure, that did not work."
+    assert (await _told(tmp_path, _after(""), "Done", ".")).text == "That did not work."
+
+
+@pytest.mark.parametrize("output", ["ok", '{"status": "set"}', "12", '["a"]'])
+async def test_a_result_that_went_through_shows_it(tmp_path: Path, output: str) -> None:
+    assert (await _told(tmp_path, _after(output), *CLAIM)).text == "".join(CLAIM)
+    later = replace(_after(output), turns=(*_after(output).turns, Said("user", "Is it on?")))
+    assert (await _told(tmp_path, later, *CLAIM)).text == "".join(CLAIM)
+
+
+HARMLESS = "It's half past nine. You are right, your train is late. I can set that if you like."
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, len(HARMLESS)), max_size=12))
+def test_other_words_come_as_they_are_however_they_are_cut(cuts: list[int]) -> None:
+    ends = sorted({0, len(HARMLESS), *cuts})
+    pieces = [HARMLESS[begin:end] for begin, end in pairwise(ends)]
+    with TemporaryDirectory() as folder:
+        said = asyncio.run(_told(Path(folder), ask("And?", tools=("bash",)), *pieces))
+    assert said.text == HARMLESS
+
+
+async def test_words_before_their_call_are_no_claim(tmp_path: Path) -> None:
+    said = await _told(
+        tmp_path, ask("Set it.", tools=("bash",)), "I've set", " it.", "@bash {", "}"
+    )
+    assert (said.text, said.calls) == ("", [("bash", {})])
+
+
+async def test_who_has_no_tools_is_left_alone(tmp_path: Path) -> None:
+    assert (await _told(tmp_path, ask("Tell a story."), *CLAIM)).text == "".join(CLAIM)
+
+
+async def test_what_it_is_told_to_say_by_itself_is_so(tmp_path: Path) -> None:
+    news = replace(ask("", tools=("bash",)), turns=(Said("system", "The timer is set. Say so."),))
+    assert (await _told(tmp_path, news, *CLAIM)).text == "".join(CLAIM)

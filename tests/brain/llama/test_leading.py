@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
 
+import pytest
+
 from tests.brain.asking import Answer
+from vivavoce.brain.dialogue import marked
 from vivavoce.brain.llama.leading import Free, Leading, Write
+from vivavoce.brain.llama.reader import Read
 from vivavoce.brain.llama.server import Heard
 from vivavoce.wire.brain import Ask, Call, Piece, Result, Said, Tool, Turn
 from vivavoce.wire.hints import KEY
@@ -40,6 +44,10 @@ class _Model:
         self.lines = list(lines)
         self.prompts: list[str] = []
         self.grammars: list[str] = []
+        self.ahead = 1_000_000
+
+    def begun(self, live: str, text: str) -> int:
+        return self.ahead
 
     @asynccontextmanager
     async def writing(self, live: str, text: str) -> AsyncIterator[_Model]:
@@ -159,6 +167,26 @@ async def test_what_is_read_ahead_is_how_the_question_will_begin() -> None:
     assert model.prompts[0].startswith(ahead)
 
 
+async def test_who_comes_before_the_prompt_is_read_waits_for_its_beginning_only() -> None:
+    shown = [{"said": f"a fern, number {n}", "slots": {}} for n in range(9)]
+    hint = {**(ADD.parameters or {})[KEY], "examples": shown}
+    taught = Tool("add_plant", "", {**(ADD.parameters or {}), KEY: hint})
+    counts = []
+    for part in (0.0, 0.9, 1.0):
+        leading, model = _leading("chat")
+        head = await leading.ahead(_ask(tools=(taught,)))
+        model.ahead = int(len(head) * part)
+        await _pieces(leading, _ask("do you like ferns", tools=(taught,)))
+        counts.append(model.prompts[0].count("a fern, number"))
+        assert model.prompts[0].startswith(head[: model.ahead]) or counts[-1] < 9
+    assert counts[0] == 4
+    assert counts[0] < counts[1] < counts[2] == 9
+
+
+async def _pieces(leading: Leading, ask: Ask) -> list[Any]:
+    return [piece async for piece in leading.answer(ask)]
+
+
 async def test_a_tool_of_others_is_wished_for_by_its_name_and_its_words_are_the_persons() -> None:
     named = Tool("find_pot", "Find a pot.", _needs(size={"type": "string"}))
     leading, _ = _leading('find pot size="a big one"')
@@ -166,11 +194,120 @@ async def test_a_tool_of_others_is_wished_for_by_its_name_and_its_words_are_the_
     assert called.calls == [("find_pot", {"size": "a big one"})]
 
 
+@pytest.mark.parametrize(
+    ("schema", "said", "value"),
+    [
+        ({"type": "boolean"}, "on", True),
+        ({"type": "boolean"}, "off", False),
+        ({"type": "integer"}, "twenty five", 25),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, "five", 5),
+        ({"type": ["integer", "null"]}, "five", 5),
+        ({"$ref": "#/$defs/Way"}, "the low one", "low"),
+        ({"type": "string", "format": "date-time"}, "Friday at five", "2026-03-06T17:00:00+01:00"),
+        ({"type": "string", "format": "date"}, "on Friday", "2026-03-06"),
+        ({"type": "string"}, "Friday", "Friday"),
+    ],
+)
+async def test_a_tool_of_others_gets_what_its_schema_takes(
+    schema: dict[str, Any], said: str, value: object
+) -> None:
+    defs = {"Way": {"enum": ["low", "high"], "type": "string"}}
+    lamp = Tool("lamp", "Set the lamp.", {**_needs(level=schema), "$defs": defs})
+    leading, _ = _leading(f'lamp level="{said}"')
+    called = await _answer(leading, _ask(f"set the lamp {said}", tools=(ADD, lamp)))
+    assert called.calls == [("lamp", {"level": value})]
+
+
+async def test_a_tool_of_others_asks_for_the_hour_only_where_it_takes_one() -> None:
+    day = Tool("lamp", "Set the lamp.", _needs(at={"type": "string", "format": "date-time"}))
+    leading, _ = _leading('lamp at="on Friday"')
+    asked = await _answer(leading, _ask("set the lamp on Friday", tools=(ADD, day)))
+    assert not asked.calls
+    assert "time" in asked.text
+
+
 async def test_arguments_that_nobody_can_say_are_written_by_the_model() -> None:
     listed = Tool("mix", "Mix soils.", _needs(parts={"type": "array", "items": {}}))
     leading, _ = _leading("mix")
     pieces = [piece async for piece in leading.answer(_ask("mix some soil", tools=(ADD, listed)))]
     assert pieces == [Write(listed)]
+
+
+class _Reader:
+    """Knows plants, and takes everything else for nothing."""
+
+    def __init__(self, kind: str = "cannot") -> None:
+        self.kind = kind
+
+    def knows(self, wishes: Collection[str]) -> bool:
+        return set(wishes) == {"plant"}
+
+    async def read(self, said: str, *about: object) -> Read:
+        if said.startswith("write down "):
+            begin = len("write down ")
+            slots = {"what": ((begin, len(said)),)}
+            return Read((marked.Wish("plant", 0, len(said), slots),), 1.0)
+        return Read((marked.Wish(self.kind, 0, len(said), {}),), 1.0)
+
+
+class _Near:
+    """How near everything is to each word that can be meant."""
+
+    def __init__(self, **near: float) -> None:
+        self.asked: Mapping[str, Sequence[str]] = {}
+        self._near = near
+
+    async def near(
+        self, said: Sequence[str], lines: Mapping[str, Sequence[str]]
+    ) -> dict[str, float]:
+        self.asked = lines
+        return {word: self._near.get(word.replace(" ", "_"), 0.1) for word in lines}
+
+
+POT = Tool("find_pot", "Find a pot.", {"type": "object", "properties": {}})
+
+
+def _read(near: _Near, reader: _Reader, *lines: str) -> tuple[Leading, _Model]:
+    leading, model = _leading(*lines)
+    leading._readers, leading._likeness = [reader], near  # type: ignore[list-item, assignment]
+    return leading, model
+
+
+async def test_a_reader_goes_on_beside_tools_of_others() -> None:
+    near = _Near(plant=0.6)
+    leading, model = _read(near, _Reader())
+    called = await _answer(leading, _ask("write down the fern", tools=(ADD, POT)))
+    assert called.calls == [("add_plant", {"title": "the fern"})]
+    assert model.prompts == []
+    assert near.asked["find pot"] == ["find pot", "Find a pot."]
+
+
+@pytest.mark.parametrize(
+    ("near", "said"),
+    [({"find_pot": 0.3}, "is there a pot"), ({"find_pot": 0.9}, "write down pots")],
+)
+async def test_what_is_nearer_to_one_of_theirs_is_asked_of_the_model(
+    near: dict[str, float], said: str
+) -> None:
+    leading, model = _read(_Near(plant=0.6, **near), _Reader(), "find pot")
+    assert (await _answer(leading, _ask(said, tools=(ADD, POT)))).calls == [("find_pot", {})]
+    assert model.prompts
+
+
+async def test_what_is_near_to_none_of_theirs_is_left_to_the_reader() -> None:
+    leading, model = _read(_Near(find_pot=0.2), _Reader())
+    assert not (await _answer(leading, _ask("play some jazz", tools=(ADD, POT)))).calls
+    assert model.prompts == []
+
+
+async def test_the_answer_to_a_question_of_theirs_is_the_models_to_read() -> None:
+    pot = Tool("find_pot", "Find a pot.", _needs(size={"type": "string"}))
+    leading, _ = _read(_Near(find_pot=0.5), _Reader(), "find pot", 'set size="the big one"')
+    asked = await _answer(leading, _ask("find a pot", tools=(ADD, pot)))
+    assert "size" in asked.text
+    talk = ("find a pot", Said("assistant", asked.text), "the big one")
+    called = await _answer(leading, _ask(*talk, tools=(ADD, pot)))
+    assert called.calls == [("find_pot", {"size": "the big one"})]
 
 
 def _needs(**properties: Any) -> dict[str, Any]:
@@ -246,6 +383,17 @@ async def test_the_model_answers_and_the_words_are_the_line_that_says_so() -> No
     assert "this, Amira" in told.text
     assert "Tomasz" not in told.text
     assert "this,Amira" in model.prompts[-1]
+
+
+async def test_questions_about_lines_are_read_ahead_where_some_are_asked() -> None:
+    leading, model = _leading('read file="rota.csv"', "Barbara", "A")
+    said = "who has the phone, according to rota.csv"
+    await _answer(leading, _ask(said, tools=(READ,)))
+    await _answer(leading, _rota(said))
+    begun = leading.besides(_ask(tools=(READ,)))
+    assert [text.startswith(begun) for text in model.prompts[-2:]] == [True, True]
+    assert len(begun) == 2
+    assert leading.besides(_ask()) == ()
 
 
 async def test_where_no_line_has_the_answer_the_model_points_at_one() -> None:

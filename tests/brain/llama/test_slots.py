@@ -254,9 +254,9 @@ async def test_who_comes_in_the_middle_of_it_goes_on_from_there(tmp_path: Path) 
         assert memory.done == [("save", 0), ("restore", 1)]
         assert list(tmp_path.iterdir()) == []
         seats.leave("a")
-        async with warming.step() as place:  # and it goes on itself, with what it had
+        async with warming.step() as place:  # and it need not read what that one has read
             assert place is not None
-            assert place.held == begun
+            assert place.held == _PREFIX
 
 
 async def test_who_comes_in_the_middle_of_a_step_waits_for_its_end_only(tmp_path: Path) -> None:
@@ -274,6 +274,34 @@ async def test_who_comes_in_the_middle_of_a_step_waits_for_its_end_only(tmp_path
         assert not asking.done()
         place.held = _PREFIX
     assert asking.result() == _PREFIX
+
+
+async def test_what_one_conversation_has_read_another_need_not(tmp_path: Path) -> None:
+    seats, memory = Seats(2, Shelf(tmp_path, "m")), _Memory(tmp_path)
+    await _ask(seats, memory, "a", f"{_PREFIX}I am Ann.")
+    assert seats.begun("b", f"{_PREFIX}I am Bob.") == len(f"{_PREFIX}I am ")
+    assert await _ask(seats, memory, "b", f"{_PREFIX}I am Bob.") == f"{_PREFIX}I am "
+    assert memory.done == [("save", 1), ("restore", 2)]
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_one_that_is_answered_is_not_waited_for(tmp_path: Path) -> None:
+    seats, memory = Seats(2, Shelf(tmp_path, "m")), _Memory(tmp_path)
+    async with seats.taken(memory, "a", _PREFIX) as place:
+        place.held = _PREFIX
+        assert seats.begun("b", _PREFIX) == 0
+        async with asyncio.timeout(5):
+            assert await _ask(seats, memory, "b", _PREFIX) == ""
+
+
+async def test_the_background_goes_on_from_what_a_conversation_has_read(tmp_path: Path) -> None:
+    seats, memory = Seats(1, Shelf(tmp_path, "m")), _Memory(tmp_path)
+    async with seats.warming(memory, "", _PREFIX) as warming:
+        await _ask(seats, memory, "a", _PREFIX[:-50])
+        seats.leave("a")
+        async with warming.step() as place:
+            assert place is not None
+            assert place.held == _PREFIX[:-50]
 
 
 async def test_a_background_that_answers_is_not_waited_for(tmp_path: Path) -> None:

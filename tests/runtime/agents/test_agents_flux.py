@@ -166,8 +166,10 @@ def test_a_mistake_in_its_words_is_told_with_its_line(
     assert told.startswith(complaint)
 
 
-def test_courtesies_are_the_agents_own_and_typing_is_offered_only_where_one_can() -> None:
-    profile = Profile(load_agent("flux"), Defaults(), CAN, Registry())
+@pytest.mark.parametrize("name", ["flux", "workbench"])
+def test_courtesies_are_the_agents_own_and_typing_is_offered_only_where_one_can(name: str) -> None:
+    agent = load_agent(name)
+    profile = Profile(agent, Defaults(), CAN, Registry())
     now = datetime(2026, 11, 18, 9, tzinfo=UTC)
 
     def unheard(*, can_type: bool = False) -> str:
@@ -176,8 +178,8 @@ def test_courtesies_are_the_agents_own_and_typing_is_offered_only_where_one_can(
         return str(said["unheard"][-1])
 
     assert unheard() == "I'm having trouble hearing you."
-    assert unheard(can_type=True).endswith("You can also try typing your request.")
-    plain = Profile(load_agent("workbench"), Defaults(), CAN, Registry())
+    assert unheard(can_type=True) == f"{unheard()} {agent.words['typing'][0]}"
+    plain = Profile(agent.model_copy(update={"words": {}}), Defaults(), CAN, Registry())
     assert "vivavoce_manners" not in plain.setup(Options(), [], now).session
 
 

@@ -433,6 +433,9 @@ class EngineSettings(BaseSettings):
     """Model to ask for at that URL; may be left out where the server has but one."""
     brain_key: SecretStr | None = None
     """Key for that URL or that hub, where it wants one."""
+    brain_led: Annotated[Literal["auto", "on", "off"], LOWER] = "auto"
+    """Whether a brain on this machine only says what was meant, and rules decide what is asked,
+    done and said: `auto` is so for files of less than 12 GB, `on` for every one, `off` for none."""
     hub_url: str = hub.HUB
     """The hub that `hf:` means: a mirror of your own has the same paths."""
     device: Annotated[Literal["auto", "cpu", "gpu"], LOWER] = "auto"

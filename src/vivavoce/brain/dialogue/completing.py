@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Literal
+from zoneinfo import ZoneInfo
 
 from vivavoce.brain.dialogue.filling import Heard, anchor_slot, candidates, read
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World
+from vivavoce.language.en.understanding import understand
 from vivavoce.wire.hints import Hint, Slot
 from vivavoce.wire.values import Record
 
@@ -46,12 +48,25 @@ def call(wish: Wish, world: World) -> tuple[str, dict[str, Any]]:
         return wish.tool, _naming(hint, wish.retracts)
     given = values(wish, hint)
     if wish.amends is None:
-        return wish.tool, given
+        return wish.tool, {name: _exact(name, one, hint, world) for name, one in given.items()}
     amending = tool_that("amend", world)
     if amending is not None:
         naming = _naming(world.hints[amending], wish.amends)
         return amending, {"changes": given, **naming}
     return wish.tool, {**wish.amends.wish.values, **given}
+
+
+def _exact(name: str, value: Any, hint: Hint, world: World) -> Any:
+    """A time as the tool takes it, where that is not in words."""
+    slot = hint.slots.get(name, Slot())
+    if not slot.exact or not isinstance(value, str):
+        return value
+    zone = ZoneInfo(world.briefing.time_zone)
+    at = understand(value, now=world.now, time_zone=world.briefing.time_zone).at
+    if at is None:
+        return value
+    local = at.astimezone(zone)
+    return local.date().isoformat() if slot.exact == "date" else local.isoformat()
 
 
 def _naming(hint: Hint, deed: Deed) -> dict[str, Any]:
@@ -117,7 +132,7 @@ def _time_gap(name: str, words: str, wish: Wish, state: State, world: World) -> 
         left = tuple(id_ for id_ in wish.left if id_ in there)
         if there:
             return Gap(slot=anchor, kind="which", choices=left or there)
-    if name in wish.easy and meant.day:
+    if meant.day and (name in wish.easy or world.hints[wish.tool].slots[name].exact == "date"):
         return None
     part: Literal["", "day", "hour"] = ""
     if meant.day != meant.hour:

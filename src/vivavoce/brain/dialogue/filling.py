@@ -16,10 +16,11 @@ from zoneinfo import ZoneInfo
 from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill
 from vivavoce.brain.dialogue.state import State, Wish, World
-from vivavoce.brain.dialogue.things import Found, Known, means_all, nameless, resolve, sets_in
+from vivavoce.brain.dialogue.things import Found, Known, resolve, sets_in
 from vivavoce.language.en import mentions, titles, utterances
 from vivavoce.language.en.mentions import places_in
 from vivavoce.language.en.numbers import numbers_in
+from vivavoce.language.en.pointing import means_all, nameless
 from vivavoce.language.en.utterances import takes_back
 from vivavoce.wire.hints import Flow, Hint, Slot, Thing
 from vivavoce.wire.values import Record
@@ -319,6 +320,7 @@ def _put(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
         value = " ".join(times.repeats(words)) or words
     elif slot.kind == "choice":
         value = choice(slot, words)
+        value = value == "true" if slot.boolean and value else value
     elif slot.kind == "number":
         numbers = numbers_in(words)
         value = numbers[0] if numbers else None
@@ -431,7 +433,7 @@ def _anchored(wish: Wish, hint: Hint, heard: Heard) -> Wish:
     if not read(str(wish.values[timed]), wish, heard).anchor:
         return wish
     slot, alone = hint.slots[name], replace(heard, said="")
-    words = times.beside(heard.said)
+    words = mentions.beside(heard.said)
     found = find_things(slot, words, alone) if words else Found()
     if len(found.ids) != 1:  # "You know my train? An hour before that …"
         at = heard.said.find(words) if words else len(heard.said)
@@ -559,11 +561,11 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
         others = [s for s in heard.spans if read(s.text, wish, heard).at not in (there, None)]
         text = others[-1].text if others else text
     if text and not read(text, wish, heard).turned:
-        text = times.turned(text, f"{heard.said} {_said_before(wish, slot)}")
+        text = mentions.turned(text, f"{heard.said} {_said_before(wish, slot)}")
     if text:
         about = any(one.kind == "thing" and one.required for one in hint.slots.values())
         text = mentions.moved_to(text) if about else text
-        text = times.elsewhere(text, heard.said)
+        text = mentions.elsewhere(text, heard.said)
         found[slot] = text
         if repeat is not None and times.repeats(text):
             found[repeat] = " and ".join(times.repeats(text))
@@ -668,7 +670,9 @@ def _time(wish: Wish, name: str, words: str, heard: Heard) -> str:
     before = str(wish.values.get(name) or wish.refuted.get(name) or "")
     again = read(words, wish, heard).question
     if again and before and read(before, wish, heard).question == again:
-        words = times.the_next(words)  # "Friday", once more, on a Friday: who means today says so
+        words = mentions.the_next(
+            words
+        )  # "Friday", once more, on a Friday: who means today says so
     return combined(before, words, wish, heard)
 
 

@@ -14,9 +14,9 @@ from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.filling import Heard, allotted, paired
 from vivavoce.brain.dialogue.meaning import UNCLEAR, Utterance
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World
-from vivavoce.brain.dialogue.things import leaves_out, similar
 from vivavoce.language.en import answers, mentions, utterances
 from vivavoce.language.en.ending import ending
+from vivavoce.language.en.pointing import leaves_out, similar
 from vivavoce.language.en.words import STOP
 from vivavoce.wire.hints import Hint, Slot
 
@@ -292,7 +292,7 @@ class _Turn(Utterance):
         for name, slot in hint.slots.items():
             words = str(wish.values.get(name) or "")
             if slot.kind == "time" and words and (exact := self._counted(words, wish, hint)):
-                if times.beside(words):
+                if mentions.beside(words):
                     self._counted_from(self.begun[-1:])
                 return replace(wish, values={**wish.values, name: exact}, left=())
             if slot.kind != "time" or not (self.begun or mentions.same_day(words)):

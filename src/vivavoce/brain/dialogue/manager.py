@@ -18,14 +18,24 @@ from vivavoce.brain.dialogue.completing import Gap, gap
 from vivavoce.brain.dialogue.flows import carrying
 from vivavoce.brain.dialogue.flows.carrying import Point
 from vivavoce.brain.dialogue.listening import listened
-from vivavoce.brain.dialogue.state import Asked, Deed, Do, Say, State, Step, View, Wish, World
+from vivavoce.brain.dialogue.state import (
+    Asked,
+    Deed,
+    Do,
+    Say,
+    State,
+    Step,
+    View,
+    Wish,
+    World,
+    worked,
+)
 from vivavoce.language.en.utterances import repaired
 from vivavoce.wire.hints import Flow, Hint, Slot, Thing
 
 _REFUSALS = 3
 """After so many the tool will not take it, and the user is told."""
 _SHOWN = 8
-_FAILED = frozenset({"failed", "error", "refused", "rejected", "cancelled", "denied", "timeout"})
 
 
 def heard(state: State, said: str, commands: Sequence[Command], world: World) -> Step:
@@ -58,6 +68,9 @@ def returned(
     if not deed.ok and wish.retracts is not None:  # what was to come instead would be a second one
         kept = tuple(w for w in state.agenda if w.after != wish.number)
         state = replace(state, agenda=kept)
+    elif wish.retracts is not None:
+        left = tuple(_without_it(w, wish.retracts) for w in state.agenda)
+        state = replace(state, agenda=left)
     if deed.things:
         together = tuple(dict.fromkeys(t.id for d in state.done for t in d.things if t.open))
         several = together if len(together) > 1 else state.listed
@@ -93,12 +106,7 @@ def _deed(wish: Wish, tool: str, arguments: Mapping[str, Any], output: str, worl
     except (ValueError, RecursionError):
         given = None
     if isinstance(given, dict):
-        ok = (
-            bool(given)
-            and given.get("success", True) is True
-            and not given.get("error")
-            and str(given.get("status", "")).casefold() not in _FAILED
-        )
+        ok = worked(given)
         things = _things(given.get("things")) if ok else ()
         return Deed(wish=wish, tool=tool, arguments=arguments, ok=ok, result=given, things=things)
     words = given if isinstance(given, str) else output
@@ -168,6 +176,16 @@ def _taking_back(state: State, wish: Wish, world: World) -> State:
     taking = Wish(number=state.wishes + 1, tool=tool, retracts=wish.replaces)
     after = replace(wish, replaces=None, after=taking.number)
     return replace(state, wishes=taking.number, agenda=(taking, after, *rest))
+
+
+def _without_it(wish: Wish, gone: Deed) -> Wish:
+    """What was taken back is not taken back once more, nor can it be corrected: what is to come
+    instead of it comes by itself, and so does what was to change it."""
+    if wish.replaces is gone:
+        return replace(wish, replaces=None)
+    if wish.amends is gone:
+        return replace(wish, amends=None, values={**gone.wish.values, **wish.values})
+    return wish
 
 
 def _without(state: State, wish: Wish) -> State:

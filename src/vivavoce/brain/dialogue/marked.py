@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
-from vivavoce.language.en import titles
+from vivavoce.language.en import mentions, titles
 from vivavoce.language.en.numbers import number, numbers_in
 from vivavoce.wire.values import Value
 
@@ -183,8 +183,8 @@ def commands(
 
 def _empty(words: str, kind: str) -> bool:
     """An article that was marked alone names nothing, and "this" is no time."""
-    small = ("the", "a", "an", *(("this", "that", "it") if kind in ("time", "repeat") else ()))
-    return words.casefold() in small
+    small = {"file": ("the", "a", "an"), "time": ("the", "a", "an", "this", "that", "it")}
+    return words.casefold() in small.get(kind, ())
 
 
 def _with_what_follows(
@@ -208,7 +208,7 @@ def _lasting(said: str, wish: Wish, kinds: Mapping[str, str]) -> Wish:
     """ "Sleep eight hours": how long is part of what is done, and no time for it."""
     for name, pieces in wish.slots.items():
         start, end = pieces[0]
-        if kinds.get(name) != "time" or len(pieces) > 1 or not times.lasts(said[start:end]):
+        if kinds.get(name) != "time" or len(pieces) > 1 or not mentions.lasts(said[start:end]):
             continue
         for other, own in wish.slots.items():
             if kinds.get(other) == "words" and said[own[-1][1] : start].isspace():

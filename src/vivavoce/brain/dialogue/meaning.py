@@ -18,10 +18,11 @@ from vivavoce.brain.dialogue.filling import Heard
 from vivavoce.brain.dialogue.flows.arguments import Missing, made
 from vivavoce.brain.dialogue.flows.carrying import of_workspace
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World, makes
-from vivavoce.brain.dialogue.things import goes_on, means_all, named, same_title, sets_in, similar
+from vivavoce.brain.dialogue.things import named, sets_in
 from vivavoce.language.en import answers, naming, titles, utterances
 from vivavoce.language.en.ending import VERBS
 from vivavoce.language.en.mentions import places_in
+from vivavoce.language.en.pointing import goes_on, means_all, same_title, similar
 from vivavoce.language.en.wishes import clauses_of
 from vivavoce.wire.hints import Flow, Hint, Slot
 

@@ -28,10 +28,11 @@ from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.flows.results import Match
 from vivavoce.brain.dialogue.state import View, makes
-from vivavoce.brain.dialogue.things import keeps, named
+from vivavoce.brain.dialogue.things import named
 from vivavoce.language.en import titles, wishes
 from vivavoce.language.en.answers import answer, corrects
 from vivavoce.language.en.ending import VERBS
+from vivavoce.language.en.pointing import keeps
 from vivavoce.language.en.utterances import (
     clauses,
     hesitates,
@@ -57,10 +58,8 @@ thinks; how much likelier an answer is once something was asked; and how much le
 something is changed by a question, or made anew that is there."""
 _NEARBY, _SORT = 10.0, 1.0
 """What a similarity, and what was learned from the examples, count where there are both."""
-_ENDS, _GOES = frozenset({"done", "finish", "complete"}), frozenset({"delete", "remove"})
-"""What agents call the wish that something is ticked off, or goes away."""
 _TWO = 2
-_MOST_SHOWN, _MOST_THINGS = 32, 8
+_LEAST_SHOWN, _MOST_SHOWN, _MOST_THINGS = 4, 32, 8
 _LONGEST_SAID, _LONGEST_TOLD = 600, 240
 _PAIR = re.compile(r'(\w+)=("[^"]*"(?:\+"[^"]*")*)')
 _STOP = re.compile(r"(?<![ap]\.m)[.!?;]+(?=\s|$)")
@@ -127,6 +126,15 @@ def head(hints: Iterable[Hint]) -> str:
         text += _wrapped(USER, _asked(one.things, one.asked, one.said))
         text += _wrapped(ASSISTANT, one.means)
     return text
+
+
+def shortened(head: str, read: int) -> str:
+    """What is used of it while only the first `read` letters have been read: the examples that are,
+    and a few in any case. Who waits for all of it waits half a minute, once on a new machine."""
+    starts = [match.start() for match in re.finditer(re.escape(USER[0]), head)]
+    starts.append(len(head))
+    least = starts[min(_LEAST_SHOWN, len(starts) - 1)]
+    return head[: max([least, *(start for start in starts if start <= read)])]
 
 
 def tail(view: View, said: str, now: datetime) -> str:
@@ -280,22 +288,30 @@ def candidates(view: View, said: str = "") -> tuple[str, ...]:
 
 
 def settled_by(
-    said: str, words: Sequence[str], things: Sequence[Thing], *, asked: bool = False
+    said: str,
+    words: Sequence[str],
+    things: Sequence[Thing],
+    hints: Iterable[Hint],
+    *,
+    asked: bool = False,
 ) -> list[str]:
     """Without what it cannot be: what was done is ticked off, what is called off goes, though
     people cross out either. Of several things it can be both. Of one that is named, and of which no
     time is said, it is nothing else."""
     became = settles(said)
-    other = {"done": _GOES, "did": _GOES, "gone": _ENDS}.get(became, frozenset[str]())
+    becomes = {hint.wish: hint.becomes for hint in hints if hint.wish in words}
+    ends = {wish for wish, what in becomes.items() if what == "done"}
+    goes = {wish for wish, what in becomes.items() if what == "gone"}
+    other = {"done": goes, "did": goes, "gone": ends}.get(became, set[str]())
     rest = [word for word in words if word not in other]
-    both = _ENDS & set(words) and _GOES & set(words)
+    both = ends and goes
     spoken_of = named(said, things)
     if not both or len(spoken_of) >= _TWO:
         return list(words)
     plain = became in ("done", "gone")
     open_ = asked or bool(times.find(said)) or questions(said) or intends(said)
     if plain and len(spoken_of) == 1 and not open_:
-        return [word for word in rest if word in (_GOES if became == "gone" else _ENDS)]
+        return [word for word in rest if word in (goes if became == "gone" else ends)]
     return rest
 
 
@@ -636,10 +652,13 @@ def _value(words: str) -> str:
     return " ".join(dict.fromkeys(piece for piece in pieces if piece))
 
 
-def sayings(hints: Iterable[Hint], general: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Lines to be near to, by what they mean: everybody's, the agent's, and the tools' own."""
+def sayings(
+    hints: Iterable[Hint], general: Mapping[str, Sequence[str]], others: Container[str] = ()
+) -> dict[str, list[str]]:
+    """Lines to be near to, by what they mean: everybody's, the agent's, and the tools' own. Of
+    `others`, wishes for tools that say nothing of how, it is the name, and what it is for."""
     lines: dict[str, list[str]] = {word: list(known) for word, known in general.items()}
-    for hint in hints:
+    for hint in (hints := list(hints)):
         for one in hint.examples:
             lines.setdefault(SET if one.asked else hint.wish, []).append(clean(one.said))
         given = hint.lessons or Lessons()
@@ -647,6 +666,9 @@ def sayings(hints: Iterable[Hint], general: Mapping[str, Sequence[str]]) -> dict
             lines.setdefault(meaning, []).extend(map(clean, heard))
         for told in given.shown:
             lines.setdefault(word(parts(told.means)[0]), []).append(clean(told.said))
+    for hint in hints:
+        if hint.wish in others and hint.wish not in lines:
+            lines[hint.wish] = [clean(one) for one in (hint.wish, hint.about) if one]
     return {word: list(dict.fromkeys(known)) for word, known in lines.items()}
 
 

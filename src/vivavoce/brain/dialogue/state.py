@@ -23,7 +23,9 @@ class World(Record):
     """What holds during one turn."""
 
     hints: Mapping[str, Hint]
-    """By the tool's name; tools without hints have made-up ones (`offering`)."""
+    """By the tool's name; tools without hints have made-up ones (`hint`)."""
+    plain: frozenset[str] = frozenset()
+    """The tools without hints."""
     briefing: Briefing = Briefing()
     now: datetime
     """Aware, in the user's zone."""
@@ -177,18 +179,35 @@ class View(Record):
     drop: bool = False
 
 
+_DEEPEST, _NULL = 8, {"type": "null"}
 _FILES = frozenset({"path", "file", "filename", "file_path", "filepath"})
 
 
+_FAILED = frozenset({"failed", "error", "refused", "rejected", "cancelled", "denied", "timeout"})
+
+
+def worked(result: Mapping[str, Any]) -> bool:
+    """Whether a tool that answered this did what it was called for."""
+    return (
+        bool(result)
+        and result.get("success", True) is True
+        and not result.get("error")
+        and str(result.get("status", "")).casefold() not in _FAILED
+    )
+
+
 def world(tools: Iterable[Tool], now: datetime) -> World:
+    tools = tuple(tools)
     given = {tool.name: hint(tool) for tool in tools}
+    plain = frozenset(tool.name for tool in tools if hint_of(tool.parameters) is None)
     hints = {name: one for name, one in given.items() if one.wish} | flows_in(given)
     told = [one.briefing for one in given.values() if one.briefing is not None]
     taught = [one.lessons for one in given.values() if one.lessons is not None]
     if taught and hints:  # whoever carried them may be there only for flows
         first = next(iter(hints))
         hints[first] = hints[first].model_copy(update={"lessons": taught[0]})
-    return World(hints=hints, briefing=told[0] if told else Briefing(), now=now)
+    briefing = told[0] if told else Briefing()
+    return World(hints=hints, plain=plain & set(hints), briefing=briefing, now=now)
 
 
 def makes(hint: Hint) -> bool:
@@ -218,22 +237,25 @@ def hint(tool: Tool) -> Hint:
     properties: Mapping[str, Any] = schema.get("properties") or {}
     required = set(schema.get("required") or ())
     if given is None:
-        made = {name: _slot(name, of, name in required) for name, of in properties.items()}
+        made = {n: _slot(n, plain(of, schema), n in required) for n, of in properties.items()}
         wish = tool.name.replace("_", " ").replace("-", " ").strip() or tool.name
         about = (tool.description.strip().splitlines() or [""])[0]
         # Nobody knows whether it changes something: its result is told, and nothing beside it.
         return Hint(wish=wish, about=about, does="tell", slots=made)
     slots = {}
     for name, slot in given.slots.items():
-        chosen = slot.choices or _choices(properties.get(name, {}))
+        of = plain(properties.get(name, {}), schema)
+        chosen = slot.choices or _choices(of)
         changes: dict[str, Any] = {"name": slot.name or name}
         if slot.kind == "choice" and not slot.choices:
             changes["choices"] = chosen
+            changes["boolean"] = _boolean(of)
         if name in required and not slot.required_when:
             changes["required"] = True
         slots[name] = slot.model_copy(update=changes)
     if given.does in ("amend", "retract"):  # their parameters come from what was submitted
-        slots = {name: _slot(name, of, False) for name, of in properties.items()} | slots
+        every = {n: _slot(n, plain(of, schema), False) for n, of in properties.items()}
+        slots = every | slots
     return given.model_copy(update={"slots": slots})
 
 
@@ -244,16 +266,49 @@ def _slot(name: str, schema: Mapping[str, Any], required: bool) -> Slot:
         kind = "choice"
     elif schema.get("type") in ("integer", "number"):
         kind = "number"
-    elif schema.get("format") == "date-time":
+    elif schema.get("format") in ("date-time", "date"):
         kind = "time"
     elif name in _FILES:
         kind = "file"
     about = str(schema.get("description") or "")
-    return Slot(name=name, kind=kind, about=about, required=required, choices=choices)
+    return Slot(
+        name=name,
+        kind=kind,
+        about=about,
+        required=required,
+        choices=choices,
+        boolean=_boolean(schema),
+        exact=schema["format"] if kind == "time" else "",
+    )
+
+
+def plain(schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What is meant by a schema that only refers to one, or lets its value be none."""
+    of = schema if isinstance(schema, Mapping) else {}
+    for _ in range(_DEEPEST):
+        kinds = of.get("type")
+        either = [one for one in of.get("anyOf") or of.get("oneOf") or () if one != _NULL]
+        if isinstance(where := of.get("$ref"), str):
+            inner: Any = root
+            for part in where.removeprefix("#/").split("/"):
+                inner = inner.get(part) if isinstance(inner, Mapping) else None
+        elif len(either) == 1:
+            inner = either[0]
+        elif isinstance(kinds, list) and len(left := [one for one in kinds if one != "null"]) == 1:
+            return {**of, "type": left[0]}
+        else:
+            return of
+        beside = {key: of[key] for key in ("description",) if key in of}
+        of = {**inner, **beside} if isinstance(inner, Mapping) else beside
+    return of
+
+
+def _boolean(schema: Mapping[str, Any]) -> bool:
+    return schema.get("type") == "boolean"
 
 
 def _choices(schema: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    if schema.get("type") == "boolean":
+    if _boolean(schema):
         return {"true": ("yes", "true", "on"), "false": ("no", "false", "off")}
     values = [one for one in schema.get("enum") or () if isinstance(one, str)]
     return {one: (one.replace("_", " "),) for one in values}

@@ -4,70 +4,39 @@ by "that" and "everything". Whoever finds two asks; nobody guesses."""
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from vivavoce.brain.dialogue import times
 from vivavoce.language.en.ending import VERBS
 from vivavoce.language.en.numbers import CARDINALS, ORDINALS
-from vivavoce.language.en.times.lexicon import listed
-from vivavoce.language.en.words import STOP, alike
+from vivavoce.language.en.pointing import (
+    ALL,
+    CLAUSE,
+    GENERIC,
+    HANDLING,
+    NOBODY,
+    POINTING,
+    QUANTIFIED,
+    STAYING,
+    THATS_ALL,
+    UNITS,
+    WORD,
+    excepting,
+    initials,
+    near,
+    plain_words,
+    stays,
+)
+from vivavoce.language.en.words import STOP
 from vivavoce.wire.hints import Thing
 from vivavoce.wire.values import Record
 
-_GENERIC = frozenset(
-    listed(
-        "task tasks reminder reminders thing things one ones appointment appointments item items "
-        "entry entries event events todo todos stuff goal goals note notes list plan plans"
-    )
-)
-"""What any of the user's things may be called."""
-_POINTING = frozenset(listed("it that this them those these him her same"))
-_ALL = frozenset(listed("all everything both whatever anything lot every each whole rest others"))
-_QUANTIFIED = frozenset(listed("all everything both every"))
 _REACH = 5
 """Words between "everything" and what it is about."""
-_SKIPPED = frozenset(
-    listed(
-        "move shift push put change make delete remove cancel scrap drop bin clear done finished "
-        "tick cross off mark get rid please want need would could mine also again back instead "
-        "later sooner earlier no yes not now okay ok forget take only just other another"
-    )
-)
 _TO = 3
 """Letters: a "to" that a time begins with is its own."""
-_UNITS = frozenset(listed("minute minutes hour hours day days week weeks month months else"))
-_KEPT = re.compile(
-    r"(?i)\b(?:stays?|keep|must stay|can stay|leave (?:the|my|that|it)|remains?|not the|not my|"
-    r"except|but not|apart from|other than|barring|bar (?=(?:the|my|our|that)\b)|"
-    r"save (?:for )?(?=(?:the|my|our|that)\b))\b"
-)
-_ALL_BUT = re.compile(
-    r"(?i)\b(all|everything|anything|the lot|every \w+|all of \w+),? but\b(?! not)"
-)
-_NEAR = 12
-"""Characters: "everything" stands right before its "but"."""
-_STAYING = re.compile(
-    r"(?i)\b(?:and|but|leave|keep|stays?|must|can|remains?|except|apart from|other than|not|alone|"
-    r"barring|bar|save(?: for)?|mind|"
-    r"(?:just )?(?:where|as) (?:it|that) (?:is|was)|one)\b|[.,;!?]"
-)
-"""What is said around the name of what stays."""
-_THATS_ALL = re.compile(r"(?i)\b(?:and )?that(?:'?s| is) (?:all|it|everything|the lot)\b")
-_NOBODY = re.compile(
-    r"(?i)(?<!\bat )(?<!\bby )(?<!\bto )(?<!\bpast )(?<!\baround )(?<!\babout )"
-    r"\bones?\b(?! (?:o'?clock|in the|a\.?m|p\.?m|thirty|fifteen|forty))"
-)
-"""The "one" that stands for a thing; the other is an hour."""
-_CLAUSE = re.compile(r"(?<=[.!?;,])\s+|\s+(?=(?:but|except|apart from|other than|barring)\b)")
-_LETTERS = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ß": "s", "æ": "e", "œ": "e", "þ": "t"})
-_SOUNDS = (("ph", "f"), ("ck", "k"), ("th", "t"), ("w", "v"), ("c", "k"), ("q", "k"), ("z", "s"),
-           ("y", "i"), ("j", "i"))  # fmt: skip
-_ALIKE = 0.8
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 
 
 class Found(Record):
@@ -97,34 +66,34 @@ def resolve(
     """`said` is the whole utterance: it helps where the words themselves leave several. `loose`:
     the words are an utterance in which nobody marked the thing; only what is plain counts."""
     there = {thing.id: thing for thing in known.things}
-    wanted, kept = _apart(_THATS_ALL.sub("", words), said)
+    wanted, kept = _apart(THATS_ALL.sub("", words), said)
     if kept:
         spared = _spared(kept, known, there)
         if len(spared) < len(there):
             there = {id_: thing for id_, thing in there.items() if id_ not in spared}
-            if spared and words.casefold() in kept.casefold() and not _ALL & set(_tokens(said)):
+            if spared and words.casefold() in kept.casefold() and not ALL & set(plain_words(said)):
                 return _one(list(there))  # what stays is not meant: one of the rest is
-    tokens = _tokens(wanted)
-    rest = _rest(_excepting(said), kept) if kept else ""
-    if many and there and words.casefold() in kept.casefold() and _ALL & set(_tokens(rest)):
+    tokens = plain_words(wanted)
+    rest = _rest(excepting(said), kept) if kept else ""
+    if many and there and words.casefold() in kept.casefold() and ALL & set(plain_words(rest)):
         return _set((), times.find(rest), known, there)  # of "all but the vet" only the vet
     if not there or not tokens:
         return Found(left=tuple(there)) if there else Found()
     if (position := _position(tokens, known, there)) is not None:
         return Found(ids=position)
-    wanted = _NOBODY.sub("", wanted)
+    wanted = NOBODY.sub("", wanted)
     spans = times.find(wanted)
     content = _content(wanted, known)
-    if many and (_ALL & set(tokens) or _all_of(wanted, said)):
+    if many and (ALL & set(tokens) or _all_of(wanted, said)):
         return _set(content, spans or times.find(_sentence_before(words, said)), known, there)
-    if not content and not spans and _POINTING & set(tokens) | _GENERIC & set(tokens):
+    if not content and not spans and POINTING & set(tokens) | GENERIC & set(tokens):
         pointed = _pointed(tokens, known, there)
         if pointed:
             return pointed
     titled = _by_title(content, list(there.values())) if content else []
     if loose and len(titled) == 1:
         titled = _beside(titled[0], content, list(there.values()))
-    if loose and not titled and _POINTING & set(tokens):
+    if loose and not titled and POINTING & set(tokens):
         return _pointed(tokens, known, there) or Found()
     left = titled or list(there)
     if (len(left) > 1 or not titled) and spans:
@@ -133,12 +102,12 @@ def resolve(
         if timed:
             return _one(timed)
         if not titled:
-            pointing = not content and bool(_POINTING & set(tokens))
+            pointing = not content and bool(POINTING & set(tokens))
             return (_pointed(tokens, known, there) if pointing else None) or Found()
     if titled or not content:
         if len(left) > 1 and said:
             more = _by_title(
-                _content(_rest(_excepting(said), kept), known), [there[id_] for id_ in left]
+                _content(_rest(excepting(said), kept), known), [there[id_] for id_ in left]
             )
             left = more or left
         return _one(left)
@@ -151,16 +120,16 @@ def _one(left: Sequence[str]) -> Found:
 
 def _apart(words: str, said: str) -> tuple[str, str]:
     """What is meant, and what is said to stay as it is."""
-    words, said = _excepting(words), _excepting(said)
-    kept = " ".join(part for part in _CLAUSE.split(said or words) if _KEPT.search(part))
-    mine = " ".join(part for part in _CLAUSE.split(words) if not _KEPT.search(part))
+    words, said = excepting(words), excepting(said)
+    kept = " ".join(part for part in CLAUSE.split(said or words) if stays(part))
+    mine = " ".join(part for part in CLAUSE.split(words) if not stays(part))
     return mine or words, kept if mine else ""
 
 
 def _spared(kept: str, known: Known, there: Mapping[str, Thing]) -> list[str]:
     """What is said to stay, by its title or, if it has no other name, by its time."""
     titled = _by_title(_content(kept, known), list(there.values()))
-    spans = times.find(_STAYING.sub(" ", kept)) if not titled else []
+    spans = times.find(STAYING.sub(" ", kept)) if not titled else []
     return titled or [
         id_ for id_, one in there.items() if any(_fits(one, span.text, known) for span in spans)
     ]
@@ -168,7 +137,7 @@ def _spared(kept: str, known: Known, there: Mapping[str, Thing]) -> list[str]:
 
 def _all_of(words: str, said: str) -> bool:
     """ "Everything that's about the fair", of which only "the fair" was copied."""
-    return bool(_QUANTIFIED & set(_tokens(_sentence_before(words, said))[-_REACH:]))
+    return bool(QUANTIFIED & set(plain_words(_sentence_before(words, said))[-_REACH:]))
 
 
 def _sentence_before(words: str, said: str) -> str:
@@ -182,9 +151,9 @@ def sets_in(text: str) -> list[str]:
     found = []
     for span in times.find(text):
         first = re.split(r"[.!?;,]", text[: span.start])[-1]
-        every = [m for m in _WORD.finditer(first) if m.group().casefold() in _ALL][-1:]
-        between = _tokens(first[every[0].end() :]) if every else []
-        if every and len(between) < _REACH and not set(between) - STOP - _GENERIC:
+        every = [m for m in WORD.finditer(first) if m.group().casefold() in ALL][-1:]
+        between = plain_words(first[every[0].end() :]) if every else []
+        if every and len(between) < _REACH and not set(between) - STOP - GENERIC:
             # Only as far as its day: what it is moved to may be told in the same breath.
             onward = re.search(r"(?i)\W*\b(?:to|until|till|onto)\b", span.text[_TO:])
             end = span.start + _TO + onward.start() if onward else span.end
@@ -192,75 +161,27 @@ def sets_in(text: str) -> list[str]:
     return found
 
 
-def means_all(words: str) -> bool:
-    """ "Both", "all of them", "everything tomorrow"."""
-    return bool(_ALL & set(_tokens(words)))
-
-
-def leaves_out(words: str) -> bool:
-    """ "Everything else", "the rest": without what was spoken of before."""
-    return bool({"else", "rest", "others", "other"} & set(_tokens(words))) and means_all(words)
-
-
-def keeps(clause: str, before: str = "") -> bool:
-    """Whether it says what is to stay as it is."""
-    return _KEPT.search(_excepting(f"{before[-_NEAR:].rstrip()} {clause}")) is not None
-
-
-def _excepting(text: str) -> str:
-    """ "All but the dentist" is all except the dentist."""
-    return _ALL_BUT.sub(r"\1 except", text)
-
-
 def _rest(said: str, kept: str) -> str:
-    return " ".join(part for part in _CLAUSE.split(said) if part not in kept)
-
-
-def similar(words: str, title: str) -> bool:
-    """Whether they have a word in common that says something."""
-    skipped = STOP | _GENERIC | _SKIPPED | _POINTING | _ALL
-    ones = [t for t in _tokens(words) if t not in skipped]
-    others = [t for t in _tokens(title) if t not in skipped]
-    return any(_near(one, other) for one in ones for other in others)
+    return " ".join(part for part in CLAUSE.split(said) if part not in kept)
 
 
 def named(text: str, things: Sequence[Thing], *, loose: bool = False) -> dict[str, tuple[int, int]]:
     """Ids of those that a text plainly speaks of, with where it does: by the first of what their
     title says or by half of it, beside what is to be done with them. `loose`: by any word of it."""
-    spoken = [(m.start(), m.end(), _tokens(m.group())) for m in _WORD.finditer(text)]
+    spoken = [(m.start(), m.end(), plain_words(m.group())) for m in WORD.finditer(text)]
     found: dict[str, tuple[int, int]] = {}
     for thing in things:
-        title = [t for t in _tokens(thing.title) if t not in STOP | _GENERIC]
+        title = [t for t in plain_words(thing.title) if t not in STOP | GENERIC]
         nouns = [t for t in title if t not in VERBS] or title
         at = {
             noun: (start, end)
             for noun in nouns
             for start, end, tokens in spoken
-            if any(_near(token, noun) for token in tokens if token not in STOP | _SKIPPED)
+            if any(near(token, noun) for token in tokens if token not in STOP | HANDLING)
         }
         if nouns and at and (loose or 2 * len(at) >= len(nouns) or nouns[0] in at):
             found[thing.id] = min(at.values())[0], max(end for _, end in at.values())
     return found
-
-
-def same_title(words: str, title: str) -> bool:
-    """Whether they say the same, word for word but for the small ones."""
-    one, other = ({t for t in _tokens(w) if t not in STOP | _GENERIC} for w in (words, title))
-    both = ((one, other), (other, one))
-    same = all(any(_near(a, b) for b in there) for here, there in both for a in here)
-    return bool(one and other) and same
-
-
-def goes_on(words: str) -> bool:
-    """ "It's all done", "he was so kind": about what was named before, and no name of anything."""
-    first = _tokens(words)[:1]
-    return bool(first) and (first[0] in _POINTING or first[0] in ("he", "she", "they"))
-
-
-def nameless(words: str) -> bool:
-    """ "It", "him", "both of them", "my appointment": words that name no title."""
-    skipped = STOP | _GENERIC | _POINTING | _SKIPPED | _ALL
-    return not [t for t in _tokens(words) if t not in skipped and t not in ORDINALS]
 
 
 # --- By position, by pointing, in sets ------------------------------------------------
@@ -284,9 +205,9 @@ def _position(
             return tuple(order[:count])
         if word == "last" and count and count > 1:
             return tuple(order[-count:])
-        if word in ORDINALS and (not after or after[0] in _GENERIC | _SKIPPED | set(ORDINALS)):
+        if word in ORDINALS and (not after or after[0] in GENERIC | HANDLING | set(ORDINALS)):
             places.append(ORDINALS[word] - 1)
-        elif word in ("last", "bottom") and (not after or after[0] in _GENERIC):
+        elif word in ("last", "bottom") and (not after or after[0] in GENERIC):
             places.append(len(order) - 1)
         elif word in ("top", "former"):
             places.append(0)
@@ -314,7 +235,7 @@ def _pointed(tokens: Sequence[str], known: Known, there: Mapping[str, Thing]) ->
     for about in (view, last):
         if len(about) == 1:
             return Found(ids=tuple(about))
-    if len(there) == 1 and _GENERIC & set(tokens):  # "my appointment", and there is one
+    if len(there) == 1 and GENERIC & set(tokens):  # "my appointment", and there is one
         return Found(ids=tuple(there))
     return Found(left=tuple(view or last or there))
 
@@ -343,30 +264,30 @@ def _content(words: str, known: Known) -> list[str]:
     bare = words
     for span in reversed(times.find(words)):
         bare = bare[: span.start] + " " + bare[span.end :]
-    skipped = STOP | _GENERIC | _POINTING | _ALL | set(ORDINALS) | set(CARDINALS) | _UNITS
-    kept = [t for t in _tokens(bare) if t not in skipped and (len(t) > 1 or t.isdecimal())]
-    titles = {t for thing in known.things for t in _tokens(thing.title)}
+    skipped = STOP | GENERIC | POINTING | ALL | set(ORDINALS) | set(CARDINALS) | UNITS
+    kept = [t for t in plain_words(bare) if t not in skipped and (len(t) > 1 or t.isdecimal())]
+    titles = {t for thing in known.things for t in plain_words(thing.title)}
     # What is to be done with it is not its name, unless nothing else is.
-    named = [t for t in kept if t not in _SKIPPED]
-    return named or [t for t in kept if any(_near(t, title) for title in titles)]
+    named = [t for t in kept if t not in HANDLING]
+    return named or [t for t in kept if any(near(t, title) for title in titles)]
 
 
 def _by_title(content: Sequence[str], things: Sequence[Thing], *, every: bool = False) -> list[str]:
     """Those that the words fit best, or at all."""
-    tokens = {thing.id: _tokens(thing.title) for thing in things}
+    tokens = {thing.id: plain_words(thing.title) for thing in things}
     weight = {
-        word: 1 / (1 + sum(any(_near(word, t) for t in title) for title in tokens.values()))
+        word: 1 / (1 + sum(any(near(word, t) for t in title) for title in tokens.values()))
         for word in content
     }
     scores: dict[str, float] = {}
     for thing in things:
         title = tokens[thing.id]
         score = sum(
-            weight[word] * max((_near(word, t) for t in title), default=0.0)
+            weight[word] * max((near(word, t) for t in title), default=0.0)
             for word in dict.fromkeys(content)
         )
         if not score:
-            score = 0.5 * sum(_initials(word, thing.title) for word in content)
+            score = 0.5 * sum(initials(word, thing.title) for word in content)
         if score:
             scores[thing.id] = score
     best = max(scores.values(), default=0.0)
@@ -376,42 +297,10 @@ def _by_title(content: Sequence[str], things: Sequence[Thing], *, every: bool = 
 def _beside(best: str, content: Sequence[str], things: Sequence[Thing]) -> list[str]:
     """It, with those that are named by words of their own: then two are spoken of."""
     named = {
-        thing.id: {w for w in content if any(_near(w, t) for t in _tokens(thing.title))}
+        thing.id: {w for w in content if any(near(w, t) for t in plain_words(thing.title))}
         for thing in things
     }
     return [best, *(id_ for id_, words in named.items() if words - named[best])]
-
-
-def _near(word: str, other: str) -> float:
-    """How much a word is like another: the same, with another ending, or by its sound."""
-    if word == other:
-        return 1.0
-    if alike(word, other) and not word.isdecimal():
-        return 0.9
-    if min(len(word), len(other)) < 4 or other in STOP:
-        return 0.0
-    one, two = _sound(word), _sound(other)
-    if one == two:
-        return 0.8
-    close = one[0] == two[0] and SequenceMatcher(None, one, two).ratio() >= _ALIKE
-    return 0.7 if close else 0.0
-
-
-def _sound(word: str) -> str:
-    for spelt, heard in _SOUNDS:
-        word = word.replace(spelt, heard)
-    return re.sub(r"(.)\1", r"\1", word)
-
-
-def _initials(word: str, title: str) -> bool:
-    names = re.findall(r"\b[^\W\d_]", " ".join(w for w in title.split() if w[:1].isupper()))
-    return len(word) in (2, 3) and word in "".join(names).casefold()
-
-
-def _tokens(text: str) -> list[str]:
-    plain = unicodedata.normalize("NFKD", text.replace("’", "'").casefold().translate(_LETTERS))
-    bare = "".join(c for c in plain if not unicodedata.combining(c))
-    return [word.removesuffix("'s").replace("'", "") for word in _WORD.findall(bare)]
 
 
 def _fits(thing: Thing, words: str, known: Known) -> bool:

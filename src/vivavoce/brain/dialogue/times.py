@@ -5,42 +5,16 @@ Nobody else in this package reads a time.
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from vivavoce.language.en import mentions
-from vivavoce.language.en.numbers import numbers_in
 from vivavoce.language.en.ranges import fits
 from vivavoce.language.en.resolving import Resolution, resolve
 from vivavoce.language.en.times import reading
-from vivavoce.language.en.times.zones import PLACES
 from vivavoce.language.en.understanding import understand
 from vivavoce.wire.hints import Thing
 from vivavoce.wire.values import Record, Value
-
-_LOOSE = re.compile(r"(?i)\b(?:week|weekend|month|year|spring|summer|autumn|winter|days)\b")
-_NAMED_DAY = re.compile(r"(?i)\b(?:\w+day|today|tonight|tomorrow|\d+(?:st|nd|rd|th)?|first|last)\b")
-_AMOUNT = re.compile(r"(?i)\b(?:minutes?|hours?|days?|weeks?|months?)\W*$")
-_FIRST = re.compile(r"(?i)(?:for )?(?:an? |half |\d|several |(?P<number>[a-z-]+) )")
-_UNIT = re.compile(r"(?i)\b(?:minutes?|hours?|days?|weeks?|fortnights?|months?)\b|$")
-_DIRECTED = re.compile(
-    r"(?i)\b(?:in|later|earlier|sooner|before|after|from|ago|back|forward|up|off|out|along)\b"
-)
-_EARLIER = re.compile(
-    r"(?i)\b(?:earlier|sooner|before|prepon\w+|advance\w*|(?:bring|pull|move)\b[^.!?]{0,60}\b(?:forward|up|in))\b"
-)
-_LATER = re.compile(
-    r"(?i)\b(?:later|longer|back|off|out|along|down the road|push\w*|shove\w*|shunt\w*|kick\w*|"
-    r"bump\w*|slide|knock\w*|delay\w*|postpon\w*|after|move\b[^.!?]{0,60}\bon)\b"
-)
-_WEEKDAY = re.compile(r"(?i)\b(?<!next )((?:mon|tues|wednes|thurs|fri|satur|sun)day)\b")
-_THEIR_TIME = re.compile(r"(?i)\b(?:their|his|her|its) (?:own )?time\b|\btime over there\b")
-_NAMED_ZONE = re.compile(r"(?i)\btime\b")
-_BESIDE = re.compile(
-    r"(?i)\b(?:before|after|prior to|ahead of|from)\s+"
-    r"((?:that|it|this|the|my|our|his|her|their|we|i)\b[^.,;!?]*)"
-)
 
 
 class Span(Value):
@@ -90,10 +64,13 @@ def meant(words: str, *, now: datetime, zone: str, base: datetime | None = None)
         at=found.at,
         rule=found.rule,
         question=question,
-        day=bool(days) and "day" not in found.missing and not (found.at is None and vague(words)),
+        day=bool(days)
+        and "day" not in found.missing
+        and not (found.at is None and mentions.vague(words)),
         hour=_hour(found),
         anchor="anchor" in found.missing,
-        turned="direction" not in found.missing and not (base is not None and _bare(words)),
+        turned="direction" not in found.missing
+        and not (base is not None and mentions.undirected(words)),
     )
 
 
@@ -113,50 +90,6 @@ def exactly(at: datetime, zone: str) -> str:
     return f"{local.day} {local:%B %Y} at {local:%H:%M}"
 
 
-def vague(words: str) -> bool:
-    """A week, a month or a season, and no day of it."""
-    return bool(_LOOSE.search(words)) and not _NAMED_DAY.search(words)
-
-
-def _bare(words: str) -> bool:
-    """ "An hour", and not in which direction."""
-    return bool(_AMOUNT.search(words)) and not _DIRECTED.search(words) and not repeats(words)
-
-
-def lasts(words: str) -> bool:
-    """How long, and not when: "eight hours", which is not "in eight hours"."""
-    first = _FIRST.match(words.strip())
-    units = [unit for unit in _UNIT.findall(words) if unit]
-    if first is None or len(units) != 1 or not _bare(words):
-        return False
-    return first["number"] is None or bool(numbers_in(first["number"]))
-
-
-def turned(words: str, said: str) -> str:
-    """With the direction that the rest of what was said gives it."""
-    bare = _DIRECTED.sub("", words).strip(" ,.").removeprefix("by ")
-    way = "earlier" if _EARLIER.search(said) else "later" if _LATER.search(said) else ""
-    return _UNIT.sub(rf"\g<0> {way}", bare, count=1) if way else words
-
-
-def the_next(words: str) -> str:
-    """With "next" before the day of the week."""
-    return _WEEKDAY.sub(r"next \1", words, count=1)
-
-
-def elsewhere(words: str, said: str) -> str:
-    """With the place whose clock is meant: "at three, that's their time", of a call with Munich;
-    "at ten, but that's Tokyo time"."""
-    bare = _THEIR_TIME.sub("", words).strip(" ,")
-    if _NAMED_ZONE.search(bare):
-        return words
-    names = [name for name in PLACES if re.search(rf"(?i)\b{name}(?:'s)? time\b", said)]
-    if not names and _THEIR_TIME.search(said):
-        names = [name for name in PLACES if re.search(rf"(?i)\b{name}\b", said)]
-    zones = {PLACES[name] for name in names}
-    return f"{bare} {names[0].title()} time" if len(zones) == 1 else words
-
-
 def _hour(found: Resolution) -> bool:
     return "hour" not in found.missing and bool(found.clock or found.at or "hour" in found.said)
 
@@ -168,12 +101,6 @@ def repeats(words: str) -> list[str]:
 def only(words: str) -> bool:
     """A time and nothing else."""
     return mentions.only_time(words)
-
-
-def beside(text: str) -> str:
-    """The words for what a time is relative to: "my train" of "an hour before my train"."""
-    match = _BESIDE.search(text)
-    return match.group(1) if match else ""
 
 
 def covers(words: str, at: datetime, *, now: datetime, zone: str) -> bool:

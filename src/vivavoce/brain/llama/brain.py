@@ -26,17 +26,17 @@ from pathlib import Path
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from vivavoce.brain.dialogue.prompting import POINTING
-from vivavoce.brain.dialogue.wording import claims
+from vivavoce.brain.dialogue.wording import inside
 from vivavoce.brain.llama.grammar import MARK, PLAIN_WORDS, Reading, grammar, offered
 from vivavoce.brain.llama.leading import Free, Leading, Write, Writing
 from vivavoce.brain.llama.likeness import Likeness
 from vivavoce.brain.llama.markup import CHATML, END, START, Markup, learned
-from vivavoce.brain.llama.prompt import clipped, is_chat, prompt, shortened
+from vivavoce.brain.llama.prompt import clipped, is_chat, prompt, shortened, unshown
 from vivavoce.brain.llama.reader import Reader
 from vivavoce.brain.llama.server import Connection, Heard
 from vivavoce.brain.llama.slots import Place, Seats, Shelf, Warming
 from vivavoce.errors import BrainError
+from vivavoce.language.en.claims import claims, deed, open_
 from vivavoce.processes.supervised import Child
 from vivavoce.wire.brain import Ask, Budget, CallBegun, Finished, Piece, Result, Said, Tool, Words
 from vivavoce.wire.values import Value
@@ -288,7 +288,7 @@ class LlamaBrain:
     async def answer(self, ask: Ask) -> AsyncGenerator[Piece, None]:
         leading = self._leading
         if leading is None or not leading.leads(ask):
-            answer = self._calling(ask)
+            answer = _held_to_results(self._calling(ask), ask)
         elif leading.answers(ask):
             answer = self._led(ask, leading)
         else:
@@ -345,6 +345,13 @@ class LlamaBrain:
         connection = self._there()
         async with self._seats.taken(connection, live, self._markup.put(text)) as seat:
             yield _Line(self, connection, seat, self._markup)
+
+    def begun(self, live: str, text: str) -> int:
+        """How many letters of it have been read: for this conversation, ahead, or at an earlier
+        start."""
+        written = self._markup.put(text)
+        read = self._seats.begun(live, written)
+        return len(text) * read // max(1, len(written))  # other marks have other lengths
 
     async def tokenize(self, text: str) -> list[int]:
         return await self._there().tokenize(text)
@@ -442,8 +449,8 @@ class LlamaBrain:
         with contextlib.suppress(BrainError):
             if self._leading is not None and self._leading.leads(ask):
                 await self._read(ask, await self._leading.ahead(ask))
-                if not ask.live and not ask.turns:
-                    await self._read(ask, POINTING)  # kept for when it is needed
+                for text in self._leading.besides(ask) if not ask.live and not ask.turns else ():
+                    await self._read(ask, text)  # kept for when it is needed
                 return
             ask, _ = shortened(self._readable(ask))
             if self._near is not None and not ask.turns and ask.tools:
@@ -535,6 +542,42 @@ def _only(tool: Tool, ask: Ask) -> Ask:
     talk = tuple(turn for turn in ask.turns if isinstance(turn, Said))[-_LATELY:]
     forced = f"function:{tool.name}"
     return replace(ask, instructions="", turns=talk, tools=(tool,), tool_choice=forced)
+
+
+async def _held_to_results(
+    answer: AsyncGenerator[Piece, None], ask: Ask
+) -> AsyncGenerator[Piece, None]:
+    """Without the claim of a deed that no result shows: "I've set the timer" where nothing was
+    called, or the call failed. That is said instead, unless the call comes yet."""
+    turn = ask.turns[-1] if ask.turns else None
+    spoken_to = isinstance(turn, Result) or (isinstance(turn, Said) and turn.role == "user")
+    if not ask.tools or not spoken_to or (instead := unshown(ask.turns)) is None:
+        async for piece in answer:
+            yield piece
+        return
+    said = held = ""
+    lying = False
+    async with aclosing(answer) as pieces:
+        async for piece in pieces:
+            if isinstance(piece, CallBegun):
+                lying = False  # it is about to be so
+            if isinstance(piece, Words) and not lying:
+                text = said + held + piece.text
+                claim = deed(text, len(said))
+                lying = claim is not None
+                # What is out is out, wherever a claim could still begin.
+                upto = max(len(said), open_(text)) if claim is None else claim
+                if upto > len(said):
+                    yield Words(text[len(said) : upto])
+                said, held = text[:upto], "" if lying else text[upto:]
+            elif not isinstance(piece, Words):
+                if lying:
+                    within = said.rstrip().endswith((",", ";", ":"))
+                    held = inside(instead) if within else instead
+                if held:
+                    yield Words(held)
+                held, lying = "", False
+                yield piece
 
 
 class _Line:

@@ -28,7 +28,17 @@ from vivavoce.brain.dialogue.flows.carrying import Point
 from vivavoce.brain.dialogue.following import awaited, follow
 from vivavoce.brain.dialogue.manager import heard, pointed, pointing, returned, view
 from vivavoce.brain.dialogue.prompting import Likely
-from vivavoce.brain.dialogue.state import Do, Say, State, Step, View, World, changers, makers
+from vivavoce.brain.dialogue.state import (
+    Do,
+    Say,
+    State,
+    Step,
+    View,
+    World,
+    changers,
+    makers,
+    plain,
+)
 from vivavoce.brain.dialogue.state import world as world_of
 from vivavoce.brain.llama.likeness import Likeness
 from vivavoce.brain.llama.reader import Reader
@@ -63,6 +73,10 @@ _THINGS = 12
 """Of the user's things, that a reader sees."""
 _SURE = 0.6
 """Where a reader is less certain than this, the language model is asked."""
+_NOTHING = ("cannot", "chat", "unclear")
+_NEAR, _NEARER = 0.25, 0.05
+"""How near what was said must be to what another tool is for, to mean it, and how much nearer than
+to what the reader took it for."""
 _MORE = 2
 """Orders of one utterance that are asked about once more, where the model passed over them."""
 _MARKS = {"system": prompting.SYSTEM, "user": prompting.USER, "assistant": prompting.ASSISTANT}
@@ -94,6 +108,10 @@ class Model(Protocol):
     def writing(self, live: str, text: str) -> AbstractAsyncContextManager[Writing]: ...
 
     async def tokenize(self, text: str) -> list[int]: ...
+
+    def begun(self, live: str, text: str) -> int:
+        """How many letters of it need not be read any more."""
+        ...
 
 
 class Free(Value):
@@ -244,7 +262,7 @@ class Leading:
         if not prompting.clean(said):
             return (Plain("unclear"),), Heard("")
         said = undenied(said)
-        made, cost = await self._marked(view(state, world), world, said), Heard("")
+        made, cost = await self._marked(state, world, said), Heard("")
         if not made:
             said = repaired(said)
             seen = prompting.narrowed(view(state, world), said, list(world.hints.values()))
@@ -255,15 +273,16 @@ class Leading:
         return made, cost
 
     def _reader(self, world: World) -> Reader | None:
-        """One that knows all that can be wished for here."""
-        wished = {h.wish for h in world.hints.values() if h.wish and h.does in ("act", "tell")}
-        return next((one for one in self._readers if one.knows(wished)), None)
+        """One that knows all that can be wished for here, of tools that tell how."""
+        able = {h.wish for h in world.hints.values() if h.wish and h.does in ("act", "tell")}
+        return next((one for one in self._readers if one.knows(able - _others(world))), None)
 
-    async def _marked(self, seen: View, world: World, said: str) -> tuple[Command, ...]:
-        """What a reader for these wishes makes of it; nothing where there is none, or where it is
-        not sure."""
-        if (reader := self._reader(world)) is None:
+    async def _marked(self, state: State, world: World, said: str) -> tuple[Command, ...]:
+        """What a reader for these wishes makes of it; nothing where there is none, where it is not
+        sure, or where another tool than it knows may be meant."""
+        if (reader := self._reader(world)) is None or _asks_for_other(state, world):
             return ()
+        seen = view(state, world)
         things = [prompting.shown_thing(thing, world.now) for thing in seen.things[:_THINGS]]
         kinds: dict[str, str] = {}
         for hint in world.hints.values():
@@ -279,7 +298,21 @@ class Leading:
         read = await reader.read(said, told, things, slots, without)
         if read.sure < _SURE:
             return ()
-        return marked.commands(said, read.wishes, seen.wishes, seen.answers, kinds)
+        made = marked.commands(said, read.wishes, seen.wishes, seen.answers, kinds)
+        return () if await self._of_others(made, world, said) else made
+
+    async def _of_others(self, made: Sequence[Command], world: World, said: str) -> bool:
+        """Whether a tool that a reader does not know is meant rather than what it has read: that
+        is near, and nearer than all it knows, or it has found nothing that could be done."""
+        if not (others := _others(world)):
+            return False
+        nothing = all(isinstance(one, Plain) and one.kind in _NOTHING for one in made)
+        near = await self._near(said, [*self._sayings(world)], world)
+        theirs = max((near[one] for one in others if one in near), default=0.0)
+        able = near.keys() - others - {*_NOTHING}
+        own = max((near[one] for one in able), default=0.0)
+        least = _NEAR if nothing else max(_NEAR, own + _NEARER)
+        return theirs >= least or (nothing and not near)
 
     async def _translated(
         self, live: str, seen: View, world: World, said: str
@@ -314,7 +347,8 @@ class Leading:
         self, live: str, seen: View, world: World, said: str, before: str = "", same: str = ""
     ) -> tuple[tuple[Command, ...], Heard]:
         words = (same,) if same else prompting.candidates(seen, said)
-        text = self._head(world) + prompting.tail(seen, said, world.now)
+        head = self._head_now(live, world)
+        text = head + prompting.tail(seen, said, world.now)
         async with self._model.writing(live, text) as writing:
             asked = bool(seen.asked)
             first, cost = await self._chosen(writing, text, said, words, seen, world, asked=asked)
@@ -343,13 +377,20 @@ class Leading:
                     line = written + rest
             made = prompting.grounded(prompting.read(line, seen), said)
             for at, command in enumerate(made):
-                named = await self._named(writing, said, before, command, seen, world)
+                named = await self._named(head, writing, said, before, command, seen, world)
                 made = (*made[:at], named, *made[at + 1 :])
         # A grammar that could not be kept would leave nothing: what was chosen still holds.
         return made or prompting.read(first, seen), cost
 
     async def _named(
-        self, writing: Writing, said: str, before: str, command: Command, seen: View, world: World
+        self,
+        head: str,
+        writing: Writing,
+        said: str,
+        before: str,
+        command: Command,
+        seen: View,
+        world: World,
     ) -> Command:
         """ "The report won't write itself. Tell me to start on it": what "it" is, the model copies
         from what was said before."""
@@ -358,7 +399,7 @@ class Leading:
             return command
         short, there = pointing
         assert isinstance(command, Begin)
-        text = self._head(world) + prompting.tail(seen, f"{before} {said}".strip(), world.now)
+        text = head + prompting.tail(seen, f"{before} {said}".strip(), world.now)
         line, _ = await writing.line(text, prompting.naming(command, short, there), _LINE)
         found = prompting.grounded(prompting.read(line, seen), there)
         name = next((one.slots.get(short, "") for one in found if isinstance(one, Begin)), "")
@@ -377,7 +418,8 @@ class Leading:
         short: bool = False,
     ) -> tuple[str, Heard]:
         """Which word is to be written next, by the model and by examples."""
-        words = prompting.settled_by(said, words, seen.things, asked=bool(seen.asked))
+        hints = world.hints.values()
+        words = prompting.settled_by(said, words, seen.things, hints, asked=bool(seen.asked))
         # In the middle of a line a model writes a word with the space before it.
         space = " " if text.endswith(" ") else ""
         firsts = {word: await self._first(space + word) for word in words}
@@ -423,7 +465,7 @@ class Leading:
     def _sayings(self, world: World) -> dict[str, list[str]]:
         head = self._head(world)
         if self._lines[0] != head:
-            self._lines = head, prompting.sayings(world.hints.values(), SAYINGS)
+            self._lines = head, prompting.sayings(world.hints.values(), SAYINGS, _others(world))
         return self._lines[1]
 
     async def _first(self, word: str) -> int:
@@ -449,6 +491,16 @@ class Leading:
         said = _words(whole) if spoken else ""
         return head + prompting.beginning(seen, said, world.now)
 
+    def besides(self, ask: Ask) -> tuple[str, ...]:
+        """The beginnings of other questions that such talks ask: about lines of files."""
+        points = any(isinstance(one, Flow) for one in self._world(ask).hints.values())
+        return (prompting.TELLING, prompting.POINTING) if points else ()
+
+    def _head_now(self, live: str, world: World) -> str:
+        """As much of it as need not be waited for."""
+        head = self._head(world)
+        return prompting.shortened(head, self._model.begun(live, head))
+
     def _head(self, world: World) -> str:
         return prompting.head(world.hints.values())
 
@@ -460,7 +512,7 @@ class Leading:
             zone = ZoneInfo(made.briefing.time_zone)
         except (ZoneInfoNotFoundError, ValueError):
             return made
-        return World(hints=made.hints, briefing=made.briefing, now=made.now.astimezone(zone))
+        return replace(made, now=made.now.astimezone(zone))
 
     def _state(self, ask: Ask, world: World) -> State:
         known = self._known.get(ask.live, {})
@@ -472,6 +524,18 @@ class Leading:
 
         chosen = self._choices.get(ask.live, {})
         return follow(ask, world, commands, lambda point: chosen.get(point.key))
+
+
+def _others(world: World) -> frozenset[str]:
+    """What can be wished for of tools that say nothing of how."""
+    return frozenset(world.hints[tool].wish for tool in world.plain)
+
+
+def _asks_for_other(state: State, world: World) -> bool:
+    asked = state.asked
+    return asked is not None and any(
+        wish.tool in world.plain for wish in state.agenda if wish.number == asked.wish
+    )
 
 
 def _told_before(ask: Ask, at: int) -> str:
@@ -507,7 +571,8 @@ def _to_write(commands: Sequence[Command], ask: Ask, world: World) -> Tool | Non
         schema = tool.parameters or {}
         if KEY not in schema and world.hints[tool.name].wish == begun:
             properties = schema.get("properties") or {}
-            needed = (properties.get(name, {}) for name in schema.get("required") or ())
+            required = schema.get("required") or ()
+            needed = (plain(properties.get(name, {}), schema) for name in required)
             return tool if any(_is_made(one) for one in needed) else None
     return None
 

@@ -41,9 +41,11 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any
 
+from vivavoce.brain.dialogue.state import worked
 from vivavoce.brain.llama.grammar import MARK
 from vivavoce.brain.llama.markup import END, START
 from vivavoce.errors import BrainFull
+from vivavoce.language.en.claims import FAILED, NOT_DONE
 from vivavoce.wire.brain import Ask, Call, CallArguments, CallEnded, Piece, Result, Said, Tool, Turn
 from vivavoce.wire.values import Value
 
@@ -225,6 +227,29 @@ def _chat(ask: Ask, room: int, count: Count, finished: bool) -> str:
             case Result(_, output):
                 text += _message("user", output)
     return f"{text}{START}assistant\n" if finished else text.removesuffix(f"{END}\n")
+
+
+def unshown(turns: Sequence[Turn]) -> str | None:
+    """What is so, where no result shows that anything was done: none came, or those of this turn
+    all say that it failed. None: one does, or one of before, if nothing was called since."""
+    since = next((at for at, t in reversed([*enumerate(turns)]) if _is_users(t)), 0)
+    every = [turn for turn in turns if isinstance(turn, Result)]
+    lately = [turn for turn in turns[since:] if isinstance(turn, Result)]
+    if not any(_worked(result.output) for result in lately or every):
+        return FAILED if lately else NOT_DONE
+    return None
+
+
+def _is_users(turn: Turn) -> bool:
+    return isinstance(turn, Said) and turn.role == "user"
+
+
+def _worked(output: str) -> bool:
+    try:
+        given = json.loads(output)
+    except (ValueError, RecursionError):
+        return bool(output.strip())
+    return worked(given) if isinstance(given, dict) else True
 
 
 def _message(role: str, text: str) -> str:

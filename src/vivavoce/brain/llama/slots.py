@@ -6,7 +6,7 @@ question goes before the reading ahead of it. The background answers only
 while no live conversation is at work, and reads ahead only while there is
 none. A conversation that loses its slot is saved and comes back in
 milliseconds; a new one begins with what the shelf has kept of its prompt, or
-with what the background has read of it so far.
+with what another slot has read of it so far.
 
 A file on the shelf is the model's memory of a text, written and read by llama.cpp;
 beside it lies the text. A later prompt seldom is that text, but often begins like it
@@ -147,6 +147,15 @@ class Seats:
         self._look_round()
         return seat
 
+    def begun(self, live: str, text: str) -> int:
+        """How many letters of it somebody has read, from whom `live` can have them."""
+        own = self._slots.place_of(live)
+        there = [one.held for one in self._places if one.slot == own or self._lends(one)]
+        there.append(self._saved.get(live, ""))
+        if (kept := self._shelf.best(text)) is not None:
+            there.append(kept.text)
+        return max(alike(one, text) for one in there)
+
     def _look_round(self) -> None:
         """Whether somebody is there."""
         if self._slots.anyone:
@@ -178,21 +187,28 @@ class Seats:
         place.held = text[: alike(place.held, text)]
 
     async def _take_over(self, memory: Memory, place: Place, text: str) -> None:
-        """What the background is reading just now, as far as it is. Its lock is held for a step at
-        a time, by somebody who wants no other; an answer may hold it for long, and is let be."""
-        behind = self._places[BACKGROUND]
-        if behind.answering or alike(behind.held, text) < alike(place.held, text) + _WORTH:
+        """What another slot has read of it, as far as it has: the background's, whose lock is held
+        for a step at a time by somebody who wants no other, or that of a conversation which nobody
+        uses now. An answer may take long, and is let be."""
+        free = [one for one in self._places if one is not place and self._lends(one)]
+        best = max(free, key=lambda one: alike(one.held, text), default=place)
+        if alike(best.held, text) < alike(place.held, text) + _WORTH:
             return
-        file = self._shelf.live_name("")
-        async with self._locks[BACKGROUND]:
-            held = behind.held
+        file = self._shelf.live_name(f"-{place.slot}")
+        async with self._locks[best.slot]:
+            held = best.held
             try:
                 with contextlib.suppress(BrainError):  # no room on the disk: it is read anew
-                    await memory.save(BACKGROUND, file)
+                    await memory.save(best.slot, file)
                     if await self._restore(memory, place, file, held):
                         place.held = text[: alike(held, text)]
             finally:
                 self._shelf.remove(file)
+
+    def _lends(self, place: Place) -> bool:
+        """Two who waited for each other would wait for ever."""
+        free = place.slot == BACKGROUND or not self._locks[place.slot].locked()
+        return free and not place.answering
 
     def _drop_saved(self, live: str) -> None:
         if self._saved.pop(live, None) is not None:
@@ -227,6 +243,7 @@ class Warming:
             ours = self._place.asked == self._asked
             if ours and not self._live:
                 await self._seats._begin(self._memory, self._place, self._text)
+                await self._seats._take_over(self._memory, self._place, self._text)
             yield self._place if ours else None
 
     async def keep(self, text: str) -> None:
@@ -277,6 +294,9 @@ class Slots:
         slot = self._taken.pop(leaving)
         self._taken[live] = slot
         return Seat(slot, arrived=True, instead_of=leaving)
+
+    def place_of(self, live: str) -> int | None:
+        return self._taken.get(live)
 
     def leave(self, live: str) -> None:
         self._taken.pop(live, None)

@@ -187,6 +187,8 @@ class IntentDefinition(Part):
     """When it is meant, in one line, for such a brain; None is the description's first sentence."""
     does: Literal["act", "tell"] = "act"
     """`tell`: it changes nothing and nothing is kept of it; its result is the answer."""
+    becomes: Literal["", "done", "gone"] = ""
+    """Of the thing it is about: it is ticked off, or not there any more."""
     careful: StrictBool = False
     """Where several things are meant at once, it is asked about first."""
     confirm: tuple[_Told, ...] = Field(default=(), max_length=8)
@@ -262,6 +264,7 @@ class IntentDefinition(Part):
             wish=self.wish or _short(self.name),
             about=self.about or self.description.partition(". ")[0].rstrip("."),
             does=self.does,
+            becomes=self.becomes,
             careful=self.careful,
             slots={one.name: _slot(one) for one in self.parameters if one.slot is not False},
             confirm=self.confirm,

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 
+from vivavoce.language.en.numbers import numbers_in
 from vivavoce.language.en.times.reading import find, read, without
+from vivavoce.language.en.times.zones import PLACES
 
 # Patterns are text, compiled when first used: that takes longer than a start may.
 
@@ -40,6 +42,29 @@ _SAME = r"(?i)\bsame (?:time|hour|day)\w*\b|\bthe (?:day|week) (?:after|before)\
 _SOMEWHEN = r"(?i)\b(?:before|after|until|till|when|by|once|while|during)\b"
 _JOINER = (
     r"(?i)[\s,.;-]*(?:(?:at|on|in|the|of|around|about|and|from|by|for|say|maybe|uh|um)[\s,]*){0,3}"
+)
+_LOOSE = r"(?i)\b(?:week|weekend|month|year|spring|summer|autumn|winter|days)\b"
+_NAMED_DAY = r"(?i)\b(?:\w+day|today|tonight|tomorrow|\d+(?:st|nd|rd|th)?|first|last)\b"
+_AMOUNT = r"(?i)\b(?:minutes?|hours?|days?|weeks?|months?)\W*$"
+_HOW_MANY = r"(?i)(?:for )?(?:an? |half |\d|several |(?P<number>[a-z-]+) )"
+_UNIT = r"(?i)\b(?:minutes?|hours?|days?|weeks?|fortnights?|months?)\b|$"
+_DIRECTED = (
+    r"(?i)\b(?:in|later|earlier|sooner|before|after|from|ago|back|forward|up|off|out|along)\b"
+)
+_EARLIER = (
+    r"(?i)\b(?:earlier|sooner|before|prepon\w+|advance\w*|"
+    r"(?:bring|pull|move)\b[^.!?]{0,60}\b(?:forward|up|in))\b"
+)
+_LATER = (
+    r"(?i)\b(?:later|longer|back|off|out|along|down the road|push\w*|shove\w*|shunt\w*|kick\w*|"
+    r"bump\w*|slide|knock\w*|delay\w*|postpon\w*|after|move\b[^.!?]{0,60}\bon)\b"
+)
+_WEEKDAY = r"(?i)\b(?<!next )((?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
+_THEIR_TIME = r"(?i)\b(?:their|his|her|its) (?:own )?time\b|\btime over there\b"
+_NAMED_ZONE = r"(?i)\btime\b"
+_ANCHORED = (
+    r"(?i)\b(?:before|after|prior to|ahead of|from)\s+"
+    r"((?:that|it|this|the|my|our|his|her|their|we|i)\b[^.,;!?]*)"
 )
 _LONGEST = 2_000
 """Characters that are looked at."""
@@ -126,3 +151,57 @@ def without_day(words: str) -> str:
 def joins(between: str) -> bool:
     """Whether two times with this between them are one."""
     return re.fullmatch(_JOINER, between) is not None
+
+
+def vague(words: str) -> bool:
+    """A week, a month or a season, and no day of it."""
+    return bool(re.search(_LOOSE, words)) and not re.search(_NAMED_DAY, words)
+
+
+def undirected(words: str) -> bool:
+    """ "An hour", and not in which direction."""
+    return (
+        bool(re.search(_AMOUNT, words))
+        and not re.search(_DIRECTED, words)
+        and not repeats_in(words)
+    )
+
+
+def lasts(words: str) -> bool:
+    """How long, and not when: "eight hours", which is not "in eight hours"."""
+    first = re.match(_HOW_MANY, words.strip())
+    units = [unit for unit in re.findall(_UNIT, words) if unit]
+    if first is None or len(units) != 1 or not undirected(words):
+        return False
+    return first["number"] is None or bool(numbers_in(first["number"]))
+
+
+def turned(words: str, said: str) -> str:
+    """With the direction that the rest of what was said gives it."""
+    bare = re.sub(_DIRECTED, "", words).strip(" ,.").removeprefix("by ")
+    way = "earlier" if re.search(_EARLIER, said) else "later" if re.search(_LATER, said) else ""
+    return re.sub(_UNIT, rf"\g<0> {way}", bare, count=1) if way else words
+
+
+def the_next(words: str) -> str:
+    """With "next" before the day of the week."""
+    return re.sub(_WEEKDAY, r"next \1", words, count=1)
+
+
+def elsewhere(words: str, said: str) -> str:
+    """With the place whose clock is meant: "at three, that's their time", of a call with Munich;
+    "at ten, but that's Tokyo time"."""
+    bare = re.sub(_THEIR_TIME, "", words).strip(" ,")
+    if re.search(_NAMED_ZONE, bare):
+        return words
+    names = [name for name in PLACES if re.search(rf"(?i)\b{name}(?:'s)? time\b", said)]
+    if not names and re.search(_THEIR_TIME, said):
+        names = [name for name in PLACES if re.search(rf"(?i)\b{name}\b", said)]
+    zones = {PLACES[name] for name in names}
+    return f"{bare} {names[0].title()} time" if len(zones) == 1 else words
+
+
+def beside(text: str) -> str:
+    """The words for what a time is relative to: "my train" of "an hour before my train"."""
+    match = re.search(_ANCHORED, text)
+    return match.group(1) if match else ""

@@ -462,7 +462,7 @@ def replaced(text: str, title: str) -> str:
     return ""
 
 
-_DENIED = re.compile(
+_OPPOSITE = re.compile(
     r"(?is)(?P<head>^|[.;!?]\s)(?:(?:please|can you|could you|just|ok(?:ay)?),?\s+)*"
     r"(?P<verb>[a-z]+) (?P<what>\w[\w'’-]*(?: \w[\w'’-]*){0,5}?)(?:,? please)?[.,;!?…—-]"
     r"[^.;!?]{0,40}(?:[.;!?…]\s*[^.;!?]{0,40}?)?\b(?:don['’]t|do not) (?:actually )?(?P=verb) "
@@ -473,7 +473,7 @@ it is about stays, and what comes after."""
 
 
 def undenied(text: str) -> str:
-    return _DENIED.sub(lambda m: f"{m['head']}{m['what'].strip()}: {m['rest']}", text)
+    return _OPPOSITE.sub(lambda m: f"{m['head']}{m['what'].strip()}: {m['rest']}", text)
 
 
 def repaired(text: str) -> str:

@@ -53,6 +53,7 @@ def day_at(t: Tokens, at: int) -> Found | None:
     for production in (
         _near,
         _weekday,
+        _several_on,
         _not_this,
         date_at,
         feast_at,
@@ -110,6 +111,24 @@ def _weekday(t: Tokens, at: int) -> Found | None:
             end += 1 + (t.word(end + 1) in ("that", "it"))
     strength: Strength = "weak" if also else "firm"
     return Found(Weekday(lex.WEEKDAYS[word], which, weeks), begun, end, strength)
+
+
+def _several_on(t: Tokens, at: int) -> Found | None:
+    """ "Two Fridays from now", "in three Saturdays": the second, the third."""
+    begun = at
+    at += t.word(at) == "in"
+    small = t.small(at)
+    if small is None or not 1 < small[0] < 9:
+        return None
+    count, end = small
+    word = t.word(end)
+    if word not in lex.PLURAL_DAYS:
+        return None
+    after = max(t.after(end + 1, "from", "now"), t.after(end + 1, "from", "today"))
+    if after < 0 and at == begun:
+        return None  # "two Fridays" may be any
+    end = after if after > 0 else end + 1
+    return Found(Weekday(lex.PLURAL_DAYS[word], "", count - 1), begun, end)
 
 
 def _not_this(t: Tokens, at: int) -> Found | None:

@@ -158,6 +158,9 @@ def _hour_number(t: Tokens, at: int) -> tuple[int, int] | None:
     return small if small and small[0] <= 23 else None
 
 
+_DATED = lex.WEEKDAYS.keys() | {"tomorrow", "today", "tonight"}
+
+
 def _military(t: Tokens, at: int) -> Found | None:
     """ "oh nine hundred", "nineteen hundred hours", "zero six thirty"."""
     begun, zero = at, t.word(at) in ("oh", "o", "zero")
@@ -169,13 +172,14 @@ def _military(t: Tokens, at: int) -> Found | None:
     if t.word(ahead) == "hundred":
         end = ahead + 1
         hours = t.word(end) in ("hours", "hrs", "hour")
-        if not hours and not zero and (hour < 13 or t.word(end) not in lex.FUNCTION | {""}):
+        dated = t.word(end) in _DATED
+        alone = hour > 12 and t.word(end) in lex.FUNCTION | {""}
+        if not (hours or zero or dated or alone):
             return None
         if hours and t.word(at - 1) in ("in", "within", "for", "every"):
             return None
-        return Found(
-            Hour(hour, 0, certain=True), begun, end + hours, "firm" if zero or hours else "weak"
-        )
+        sure: Strength = "firm" if zero or hours else "fair" if dated else "weak"
+        return Found(Hour(hour, 0, certain=True), begun, end + hours, sure)
     if zero and (minutes := t.small(ahead)) and 10 <= minutes[0] < 60:
         return Found(Hour(hour, minutes[0], certain=True), begun, minutes[1], "fair")
     return None
