@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import orjson
 from websockets.asyncio.client import ClientConnection, connect
@@ -26,6 +27,8 @@ from tests.faults.proxy import TcpProxy, to_port
 from tests.faults.talk import Played, kept
 from tests.faults.world import QUICK, Note, World, counted, quick
 from tests.journeys.embedded import embedded
+from vivavoce.app import server
+from vivavoce.app.settings import Settings
 from vivavoce.brain.script.script import Rule, Script, ToolUse
 from vivavoce.engine.api import realtime
 from vivavoce.testing.engine import HummingMouth, ScriptedEars
@@ -235,6 +238,8 @@ class Spoken(Played):
         for what, ran in self.world.runs.items():
             if ran != made[what]:
                 wrong.append(f"the tool for {what!r} ran {ran} times, for {made[what]} calls")
+        stored = {entry.get("item_id") for entry in entries}
+        wrong += [f"{item} was heard and is not stored" for item in self.voice.came.keys() - stored]
         for entry in entries:
             if entry["entry_type"] != "assistant" or entry.get("modality") == "text":
                 continue
@@ -252,14 +257,25 @@ class Spoken(Played):
 
 @asynccontextmanager
 async def spoken(folder: Path, ms: int = MS) -> AsyncIterator[World]:
-    """A server on its own engine, with a proxy before its API and one before its sound."""
-    from unittest.mock import patch
-
+    """A server on its own engine, with a proxy before its API, one before its sound, and one
+    between the server and the engine."""
     note, ears = Note(), ScriptedEars(otherwise="")
-    links = {name: TcpProxy(to_port(1), name, noted=note) for name in ("client", "voice")}
-    more = {name: value for name, value in QUICK.items() if not name.startswith("sideband")}
-    with quick(), patch.object(realtime, "_STEADY", 0.0), patch.object(realtime, "_SILENT", 0.8):
-        async with embedded(folder, script=SCRIPT, ears=ears, mouth=HummingMouth(ms), **more) as st:
+    links = {name: TcpProxy(to_port(1), name, noted=note) for name in ("client", "voice", "engine")}
+
+    def by_way_of_the_proxy(settings: Settings) -> str:
+        links["engine"].connect = to_port(settings.port)
+        return f"http://127.0.0.1:{links['engine'].port}/v1"
+
+    with (
+        quick(),
+        patch.object(realtime, "_STEADY", 0.0),
+        patch.object(realtime, "_SILENT", 0.8),
+        patch.object(server, "own_url", by_way_of_the_proxy),
+    ):
+        async with (
+            links["engine"].running(),
+            embedded(folder, script=SCRIPT, ears=ears, mouth=HummingMouth(ms), **QUICK) as st,
+        ):
             made = World(st, links, ears=ears)
             note.world = made
             for link in links.values():

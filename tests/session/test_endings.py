@@ -143,6 +143,22 @@ def test_a_client_that_comes_back_before_the_engine_noticed_hears_the_rest_too()
     assert said == [f"Sorry, we were cut off. I was saying: {WORDS}"]
 
 
+RUNNING = "This is still running: add logging, sixty-six percent done."
+
+
+def test_who_comes_back_hears_which_work_goes_on() -> None:
+    back = CallPlaced("rtc_2", greeting="Say hello.", running=RUNNING)
+    scene = Scene().connect()
+    scene.send(rt.Peer("connected", "open"), rt.Peer("lost", "closed", "ice_lost"))
+    effects = scene.send(back, SidebandUp(), rt.Configured(False, SESSION))
+    asked = [(one.say, one.instructions) for one in sent(effects, CreateResponse)]
+    assert [say for say, _ in asked] == [f"Sorry, we were cut off. {RUNNING}"]
+    scene = speaking(Scene())
+    effects = scene.send(back, SidebandUp(), rt.Configured(False, SESSION))
+    said = [c.say for c in sent(effects, CreateResponse) if c.say]
+    assert said == [f"Sorry, we were cut off. {RUNNING} I was saying: {WORDS}"]
+
+
 def test_who_was_never_connected_is_not_told_of_a_cut() -> None:
     scene = Scene().connect()
     scene.send(rt.Peer("connecting", "connecting"))
