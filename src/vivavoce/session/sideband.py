@@ -187,7 +187,7 @@ def peer(event: Peer, draft: Draft) -> None:
     sideband = draft.state.sideband
     if sideband.behind and sideband.up:  # only our own engine can be asked
         sideband.behind = False
-        draft.send(ListItems(hearing.first_unsure(draft.state.talk), draft.state.next_id()))
+        draft.send(ListItems(hearing.first_unsure(draft.state), draft.state.next_id()))
     vanished = event.state == "lost" and not sideband.gone
     sideband.peer = event
     shown = _SHOWN.get(event.state, event.state)

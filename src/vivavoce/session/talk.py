@@ -65,10 +65,6 @@ class Order:
             self.recall(item_id, self._spot(previous, at_ms))
         return self._places[item_id]
 
-    @property
-    def last(self) -> str | None:
-        return max(self._places, key=self._places.__getitem__, default=None)
-
     def knows(self, item_id: str) -> bool:
         return item_id in self._places
 
