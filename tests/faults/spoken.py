@@ -59,6 +59,8 @@ class Voice:
     said: list[str] = field(default_factory=list)
     """Answers that were told to their end."""
     begun: dict[str, float] = field(default_factory=dict)
+    whole: dict[str, str] = field(default_factory=dict)
+    """The words of what was told to its end, by item."""
     cut: set[str] = field(default_factory=set)
     places: int = 0
     up: asyncio.Event = field(default_factory=asyncio.Event)
@@ -128,6 +130,7 @@ class Voice:
                     self.begun.setdefault(item, loop.time())
             case "response.output_audio_transcript.done":
                 self.said.append(event["transcript"])
+                self.whole[event["item_id"]] = event["transcript"]
 
     async def say(self, words: str) -> None:
         """Speech, and the silence that ends a turn."""
@@ -167,6 +170,7 @@ class Spoken(Played):
         assert isinstance(link, TcpProxy)
         self.voice = Voice(self.page, link, self.world.ears)
         self.asked: list[str] = []
+        self.unseen: set[str] = set()
 
     def events(self) -> Sequence[Callable[[], Awaitable[object]]]:
         return (
@@ -226,6 +230,20 @@ class Spoken(Played):
         with suppress(AssertionError):
             await self.page.until(lambda: self._told("Very well"), "", 1.5)
 
+    async def ends(self) -> None:
+        """Where the server's line may have been away to the very end, the page hands in what it
+        heard whole and was not told of."""
+        await super().ends()
+        events = len(self.events())
+        if self.case.link == "engine" and self.case.event(events) >= events - 2:
+            await self.page.told_all()
+            self.unseen = self.voice.came.keys() - self.page.lines.keys()
+            for item in self.unseen:
+                if item in self.voice.whole and item not in self.voice.cut:
+                    words = self.voice.whole[item]
+                    said = {"item_id": item, "entry_type": "assistant", "text": words}
+                    await self.page.hand_in(said)
+
     async def wrong(self) -> list[str]:
         entries, wrong = await kept(self)
         # A model that is told on its next call what was said may ask for a tool again: that is
@@ -239,7 +257,9 @@ class Spoken(Played):
             if ran != made[what]:
                 wrong.append(f"the tool for {what!r} ran {ran} times, for {made[what]} calls")
         stored = {entry.get("item_id") for entry in entries}
-        wrong += [f"{item} was heard and is not stored" for item in self.voice.came.keys() - stored]
+        whole = self.voice.whole.keys() - self.voice.cut
+        lost = self.voice.came.keys() - stored - (self.unseen - whole)
+        wrong += [f"{item} was heard and is not stored" for item in lost]
         for entry in entries:
             if entry["entry_type"] != "assistant" or entry.get("modality") == "text":
                 continue
