@@ -279,9 +279,7 @@ async def a_task_goes_on_without_its_call_and_is_told_of_at_the_next(house: Hous
         since = await house.say(browser, "Build the login page.")
         await house.hears(browser, "I sent somebody.", since=since)
         cut_off(browser)
-        await watcher.until(
-            lambda: watcher.all("connection.status")[-1]["webrtc_state"] == "disconnected", 40
-        )
+        await asyncio.sleep(1.0)  # until the client knows
         await watcher.until(
             lambda: any(one.get("percentage") == 66 for one in watcher.all("task.progress")), 40
         )
@@ -293,7 +291,8 @@ async def a_task_goes_on_without_its_call_and_is_told_of_at_the_next(house: Hous
         assert again["session_id"] == session_id
         async with by_webrtc(house.stage, again["ephemeral_key"], house.monkeypatch) as second:
             heard = await house.hears(second, "Sorry, we were cut off. This is still running")
-            assert share("build the login page, sixty-six percent done", heard) >= 0.7, heard
+            assert share("build the login page", heard) >= 0.7, heard
+            assert "66" in heard or "sixty-six" in heard.lower(), heard
             since = len(second.sound)
             house.mind.reviewed.set()
             await came(watcher, "task.completed")
@@ -448,6 +447,11 @@ LONGER: tuple[Flow, ...] = (
     kill_9_leaves_what_was_heard_and_the_next_server_knows_it,
 )
 AT_ONCE = 2
+ALONE: tuple[Flow, ...] = (
+    a_task_goes_on_without_its_call_and_is_told_of_at_the_next,  # where its user is now
+    kill_9_leaves_what_was_heard_and_the_next_server_knows_it,
+)
+"""After the others, one after the other."""
 
 
 def project(folder: Path) -> dict[str, str]:
@@ -513,7 +517,6 @@ async def talked(folder: Path, flows: list[Flow]) -> dict[Flow, BaseException | 
             except Exception as fault:
                 outcome[flow] = fault
 
-    last = kill_9_leaves_what_was_heard_and_the_next_server_knows_it
     with pytest.MonkeyPatch.context() as monkeypatch:
         async with open_to_all(Mind(SCRIPT)) as mind:
             settings = project(folder) | {"VIVAVOCE_BRAIN": mind.url, "VIVAVOCE_BRAIN_MODEL": "m"}
@@ -523,10 +526,12 @@ async def talked(folder: Path, flows: list[Flow]) -> dict[Flow, BaseException | 
                     await house.voice.hear(b"".join([await house.voice.say(one) for one in SAID]))
                     async with asyncio.TaskGroup() as group:
                         for flow in flows:
-                            if flow is not last:
+                            if flow not in ALONE:
                                 group.create_task(one(flow, house))
-                    if last in flows:
-                        await one(last, house)
+                    for flow in ALONE:
+                        if flow in flows:
+                            await one(flow, house)
+                    mind.reviewed.set()  # nobody waits for an answer to nobody
     return outcome
 
 
