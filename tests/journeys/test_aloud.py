@@ -84,10 +84,11 @@ class Mind(ChatServer):
         return stream(*lines, reason=reason, until=self.reviewed if reviewing else None)
 
     def told(self, about: str) -> str:
-        """All that it was told when it was last asked about this."""
+        """All that it was told when a user last said this: others may have heard of it."""
         for one in reversed(self.asked):
-            text = json.dumps(one)
-            if PROMPT in text and re.search(about, text, re.IGNORECASE):  # no delegated agent's
+            text, said = json.dumps(one), [m for m in one["messages"] if m["role"] == "user"]
+            last = json.dumps(said[-1:])
+            if PROMPT in text and re.search(about, last, re.IGNORECASE):  # no delegated agent's
                 return text
         raise AssertionError(f"it was never asked about {about!r}")
 
