@@ -1,6 +1,6 @@
 """How soon a talk goes on: after a lost call, on a return, before a cap, when its server has died.
 
-    python -m bench.continuity [--quick] [reconnect restore rollover cold takeover]
+    python -m bench.continuity [--quick] [reconnect restore remote rollover cold takeover]
 
 Servers are processes of their own, with the settings that users have. Each figure is the 95th
 percentile, beside the aim of the issue it is from and, where somebody else has a way to do the
@@ -11,6 +11,9 @@ same, beside that, in the same minutes.
               the openai package alone: a key, a call, its sideband, a configuration.
 `restore`     three hundred turns, at a provider elsewhere: until the new call knows the past and
               listens. The peer is the openai package again, which puts in what our server put in.
+`remote`      the same at our own engine, with a brain elsewhere: until the call listens, and from
+              then until the first words of an answer to what is written at once. The peer is a
+              new talk, of which nothing has to be sent.
 `rollover`    our own engine, before its cap: from when the session leaves the old call until the
               new one listens. The peer hangs up first and then connects anew.
 `cold`        the same as `restore` with the local brain, which has to read what it is told: until
@@ -40,6 +43,8 @@ import httpx
 import orjson
 import uvloop
 from openai import AsyncOpenAI
+from tests.brain.chat_server import ChatServer, open_to_all, stream
+from tests.brain.chat_server import event as chunk
 from tests.journeys.stage import Watcher
 from tests.offers import OFFER
 from websockets.asyncio.client import ClientConnection, connect
@@ -278,6 +283,28 @@ async def restore(report: Report) -> None:
     report(f"{name}, beside the openai package", p95(ours), p95(peer), "ms")
 
 
+async def remote(report: Report) -> None:
+    found: dict[str, list[tuple[float, float]]] = {"new": [], "restored": []}
+    reply = stream(chunk(content="It scatters "), chunk(content="the light."))
+    async with open_to_all(ChatServer([reply])) as brain:
+        with tempfile.TemporaryDirectory() as name:
+            settings = {"VIVAVOCE_BRAIN": brain.url, "VIVAVOCE_BRAIN_MODEL": "m"}
+            async with (
+                started(Path(name) / "data", **settings) as server,
+                client_of(server) as client,
+            ):
+                await _answered(client, None)
+                session_id = await _told(client, TURNS, "green")
+                for _ in range(RESTORES):
+                    found["new"].append(await _answered(client, None))
+                    found["restored"].append(await _answered(client, session_id))
+    ready, words = (p95(column) for column in zip(*found["restored"], strict=True))
+    name = f"restore of {TURNS} turns, a brain elsewhere"
+    report(f"{name}: to ready, p95, beside the aim", ready, AIMS["remote"], "ms")
+    new = p95(words for _, words in found["new"])
+    report(f"{name}: to an answer's words, beside a new talk's", words, new, "ms")
+
+
 async def _told(client: Client, turns: int, about: str) -> str:
     """A session that is over, in which so much was said."""
     session = await client.ask("POST", "/session", json={})
@@ -473,6 +500,7 @@ async def _attached(call: ScriptedCall, began: float) -> float:
 PARTS: dict[str, Callable[[Report], Coroutine[Any, Any, None]]] = {
     "reconnect": reconnect,
     "restore": restore,
+    "remote": remote,
     "rollover": rollover,
     "cold": cold,
     "takeover": takeover,

@@ -88,6 +88,9 @@ DOMAIN=localhost
 POSTGRES_PASSWORD=
 # The most memory that the server may have, with its models; a larger brain needs more.
 #SERVER_MEMORY=6g
+# So long Docker waits for the server to end in order: longer than VIVAVOCE_DRAIN_SECONDS and
+# twice VIVAVOCE_SHUTDOWN_SECONDS together.
+#STOP_GRACE=30s
 """
 # What has to be chosen before anyone beyond this machine may come.
 _TO_FILL = {"auth": "off, token or jwt; compose.yaml needs one of the last two", "auth_token": ""}

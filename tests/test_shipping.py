@@ -133,6 +133,13 @@ def test_no_container_writes_but_where_it_should_nor_takes_all_memory() -> None:
     assert "pg_isready -h 127.0.0.1" in COMPOSE["services"]["database"]["healthcheck"]["test"][1]
 
 
+def test_docker_waits_until_the_server_has_ended_in_order_and_knows_it_again() -> None:
+    server, settings = COMPOSE["services"]["server"], Settings(_env_file=None)  # type: ignore[call-arg]
+    waits = float(filled(server["stop_grace_period"], {}).removesuffix("s"))
+    assert waits >= settings.drain_seconds + 2 * settings.shutdown_seconds + 5
+    assert filled(server["environment"]["VIVAVOCE_INSTANCE"], {}) == "server"
+
+
 def test_what_the_composition_asks_for_is_in_the_example() -> None:
     asked = set(re.findall(r"\$\{(\w+)", (ROOT / "compose.yaml").read_text()))
     text = (ROOT / ".env.example").read_text()

@@ -372,10 +372,9 @@ SPOKEN: dict[str, Translation] = {
         level="error",
     ),
     "context_length_exceeded": Translation(
-        # Seed 000 promises a summary; what is done is said instead.
-        "We've been talking for a while. Let me set the oldest part aside so we can continue.",
+        "We've been talking for a while. Let me summarize our conversation so we can continue.",
         True,
-        "Truncate",
+        "Summarize and truncate",
         recovery=Recovery.SHORTEN,
         waits=(0.0, 0.0),
         said_at=1,

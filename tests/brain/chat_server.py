@@ -22,6 +22,8 @@ class Reply:
     """Break off in place of an end."""
     hangs: bool = False
     """Say nothing more until the other side goes."""
+    until: asyncio.Event | None = None
+    """Say nothing before."""
 
 
 def event(**delta: Any) -> str:
@@ -97,6 +99,8 @@ class ChatServer:
         self.asked.append(json.loads(sent) if sent else {})
         self.keys.append(headers.get("authorization"))
         reply = self.reply(self.asked[-1])
+        if reply.until is not None:
+            await reply.until.wait()
         told = {"Content-Type": reply.kind, "Transfer-Encoding": "chunked", **reply.headers}
         lines = "".join(f"{name}: {value}\r\n" for name, value in told.items())
         writer.write(f"HTTP/1.1 {reply.status} X\r\n{lines}\r\n".encode())

@@ -40,6 +40,7 @@ class Page:
         self.shown: list[tuple[str, str, float]] = page["shown"]
         self.lines: list[tuple[str, str]] = page["lines"]
         self.transport: str | None = page["transport"]
+        self.signs: list[float] = page["signs"]
         self._sound, self._since = sound.read(folder / "heard.wav"), page["since"]
 
     def all(self, kind: str) -> list[str]:
@@ -133,6 +134,7 @@ async def test_before_the_cap_the_page_goes_over_to_another_call_and_nobody_noti
     assert page.all("notice") == ["-"]
     assert page.all("button")[-1] == "Hang up"
     # Nor heard: every sentence was taken, and its answer came as soon as the first one's.
+    assert page.signs == []
     check_lines(page, sentences)
     assert share(" ".join(sentences), await page.heard(voice)) >= 0.8
     waits = [at_once(page, number) for number in range(len(sentences))]
@@ -175,10 +177,12 @@ async def test_where_the_provider_dies_the_engine_takes_over_in_a_sentence_and_n
     assert watcher.all("session.started")[0]["provider"] == "127.0.0.1"
     assert watcher.all("provider.changed")[0]["provider"] == "embedded"
     assert len({one["session_id"] for one in watcher.all("connection.status")}) == 1
-    # Seen: why it takes a moment. Heard: who speaks now, and why.
+    # Seen: why it takes a moment. Heard: that it is tried, then who speaks now, and why.
     words = "127.0.0.1 does not answer."
     assert [one for one in page.all("notice") if one.startswith(words)]
-    back = page.at("speaking", page.at("reconnecting"))
+    lost, back = page.at("reconnecting"), page.at("speaking", page.at("reconnecting"))
+    assert [at for at in page.signs if lost < at < back], page.signs
+    assert all(lost < at < back for at in page.signs), page.signs
     after = await page.heard(voice, back - 1, page.at("hearing", back))
     assert share("does not answer, so I go on with the voice of this server", after) >= 0.8, after
     # What was cut off is stored as far as it was heard, within a word or two.
@@ -213,6 +217,7 @@ async def test_after_a_network_that_was_gone_the_page_is_back_and_says_what_was_
     assert page.transport == "webrtc"
     assert len({one["session_id"] for one in page.watcher.all("connection.status")}) == 1
     assert page.all("button")[-1] == "Hang up"
+    assert [at for at in page.signs if page.mark("cut") < at < page.mark("mended")]
     # Seen: what of the answer was heard. Heard: the rest of it, and why only now.
     assert [who for who, _ in page.lines] == ["user", "assistant", "assistant"], page.lines
     asked, cut, again = (words for _, words in page.lines)

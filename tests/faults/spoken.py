@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import orjson
 from websockets.asyncio.client import ClientConnection, connect
@@ -26,6 +27,8 @@ from tests.faults.proxy import TcpProxy, to_port
 from tests.faults.talk import Played, kept
 from tests.faults.world import QUICK, Note, World, counted, quick
 from tests.journeys.embedded import embedded
+from vivavoce.app import server
+from vivavoce.app.settings import Settings
 from vivavoce.brain.script.script import Rule, Script, ToolUse
 from vivavoce.engine.api import realtime
 from vivavoce.testing.engine import HummingMouth, ScriptedEars
@@ -56,6 +59,8 @@ class Voice:
     said: list[str] = field(default_factory=list)
     """Answers that were told to their end."""
     begun: dict[str, float] = field(default_factory=dict)
+    whole: dict[str, str] = field(default_factory=dict)
+    """The words of what was told to its end, by item."""
     cut: set[str] = field(default_factory=set)
     places: int = 0
     up: asyncio.Event = field(default_factory=asyncio.Event)
@@ -125,6 +130,7 @@ class Voice:
                     self.begun.setdefault(item, loop.time())
             case "response.output_audio_transcript.done":
                 self.said.append(event["transcript"])
+                self.whole[event["item_id"]] = event["transcript"]
 
     async def say(self, words: str) -> None:
         """Speech, and the silence that ends a turn."""
@@ -164,6 +170,7 @@ class Spoken(Played):
         assert isinstance(link, TcpProxy)
         self.voice = Voice(self.page, link, self.world.ears)
         self.asked: list[str] = []
+        self.unseen: set[str] = set()
 
     def events(self) -> Sequence[Callable[[], Awaitable[object]]]:
         return (
@@ -223,6 +230,20 @@ class Spoken(Played):
         with suppress(AssertionError):
             await self.page.until(lambda: self._told("Very well"), "", 1.5)
 
+    async def ends(self) -> None:
+        """Where the server's line may have been away to the very end, the page hands in what it
+        heard whole and was not told of."""
+        await super().ends()
+        events = len(self.events())
+        if self.case.link == "engine" and self.case.event(events) >= events - 2:
+            await self.page.told_all()
+            self.unseen = self.voice.came.keys() - self.page.lines.keys()
+            for item in self.unseen:
+                if item in self.voice.whole and item not in self.voice.cut:
+                    words = self.voice.whole[item]
+                    said = {"item_id": item, "entry_type": "assistant", "text": words}
+                    await self.page.hand_in(said)
+
     async def wrong(self) -> list[str]:
         entries, wrong = await kept(self)
         # A model that is told on its next call what was said may ask for a tool again: that is
@@ -235,6 +256,10 @@ class Spoken(Played):
         for what, ran in self.world.runs.items():
             if ran != made[what]:
                 wrong.append(f"the tool for {what!r} ran {ran} times, for {made[what]} calls")
+        stored = {entry.get("item_id") for entry in entries}
+        whole = self.voice.whole.keys() - self.voice.cut
+        lost = self.voice.came.keys() - stored - (self.unseen - whole)
+        wrong += [f"{item} was heard and is not stored" for item in lost]
         for entry in entries:
             if entry["entry_type"] != "assistant" or entry.get("modality") == "text":
                 continue
@@ -252,14 +277,25 @@ class Spoken(Played):
 
 @asynccontextmanager
 async def spoken(folder: Path, ms: int = MS) -> AsyncIterator[World]:
-    """A server on its own engine, with a proxy before its API and one before its sound."""
-    from unittest.mock import patch
-
+    """A server on its own engine, with a proxy before its API, one before its sound, and one
+    between the server and the engine."""
     note, ears = Note(), ScriptedEars(otherwise="")
-    links = {name: TcpProxy(to_port(1), name, noted=note) for name in ("client", "voice")}
-    more = {name: value for name, value in QUICK.items() if not name.startswith("sideband")}
-    with quick(), patch.object(realtime, "_STEADY", 0.0), patch.object(realtime, "_SILENT", 0.8):
-        async with embedded(folder, script=SCRIPT, ears=ears, mouth=HummingMouth(ms), **more) as st:
+    links = {name: TcpProxy(to_port(1), name, noted=note) for name in ("client", "voice", "engine")}
+
+    def by_way_of_the_proxy(settings: Settings) -> str:
+        links["engine"].connect = to_port(settings.port)
+        return f"http://127.0.0.1:{links['engine'].port}/v1"
+
+    with (
+        quick(),
+        patch.object(realtime, "_STEADY", 0.0),
+        patch.object(realtime, "_SILENT", 0.8),
+        patch.object(server, "own_url", by_way_of_the_proxy),
+    ):
+        async with (
+            links["engine"].running(),
+            embedded(folder, script=SCRIPT, ears=ears, mouth=HummingMouth(ms), **QUICK) as st,
+        ):
             made = World(st, links, ears=ears)
             note.world = made
             for link in links.values():

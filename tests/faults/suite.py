@@ -14,14 +14,22 @@ from tests.faults.talk import Case, Played, Talk, case, play
 from tests.faults.world import World, world
 
 FEW = {
-    "client": range(0, 7 * 19, 7),
-    "sideband": range(0, 7 * 21, 7),
+    "client": range(0, 7 * 16, 7),
+    "sideband": range(0, 7 * 16, 7),
     "database": range(0, 7 * 10, 7),
     "voice": range(0, 7 * 8, 7),
+    "engine": (0, 7, 14, 21, 28, 35, 36, 43),
     "media": range(8, 12, 3),
 }
 """The seeds of `make test`, by link: so far apart that they meet all events and all faults."""
-MANY = {"client": 300, "sideband": 380, "database": 160, "voice": 120, "media": 40}
+MANY = {
+    "client": 260,
+    "sideband": 320,
+    "database": 160,
+    "voice": 100,
+    "engine": 120,
+    "media": 40,
+}
 """How many cases by link, in `make test-full`: a thousand."""
 PART = 40
 
@@ -67,6 +75,7 @@ _worlds = {
     "sideband": world,
     "database": _on_postgres,
     "voice": spoken,
+    "engine": spoken,
     "media": ringing,
 }
-_talks: dict[str, type[Played]] = {"voice": Spoken, "media": Ringing}
+_talks: dict[str, type[Played]] = {"voice": Spoken, "engine": Spoken, "media": Ringing}

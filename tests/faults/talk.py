@@ -49,6 +49,7 @@ KINDS: dict[str, tuple[Kind, ...]] = {
     "sideband": ("cut", "reset", "half", "stall", "delay", "late"),
     "database": ("cut", "reset", "half", "stall", "delay", "late"),
     "voice": ("cut", "reset", "half", "stall", "delay", "late"),
+    "engine": ("cut", "reset", "half", "stall", "delay", "late"),
     "media": ("half", "stall", "delay", "loss"),
 }
 

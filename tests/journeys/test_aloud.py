@@ -51,6 +51,7 @@ SAID = (
     "Add logging to it.",
     "Read the long list.",
     "Wait, who is the girl?",
+    "Build the login page.",
 )
 """Spoken before the talks begin: somebody who makes speech is late with his own microphone."""
 
@@ -67,6 +68,8 @@ class Mind(ChatServer):
     def __init__(self, script: Script) -> None:
         super().__init__([])
         self._script, self._calls = script, 0
+        self.reviewed = asyncio.Event()
+        """Until then the last of those who work on the login page looks at it."""
 
     def reply(self, asked: dict[str, Any]) -> Reply:
         plan = decide(self._script, ask_of(asked))
@@ -75,13 +78,17 @@ class Mind(ChatServer):
             self._calls += 1
             given = json.dumps(dict(arguments))
             lines.append(call(index, id=f"call_{self._calls}", name=name, arguments=given))
-        return stream(*lines, reason="tool_calls" if plan.calls else "stop")
+        text = json.dumps(asked)
+        reviewing = PROMPT not in text and "From the coder" in text and "login page" in text
+        reason = "tool_calls" if plan.calls else "stop"
+        return stream(*lines, reason=reason, until=self.reviewed if reviewing else None)
 
     def told(self, about: str) -> str:
-        """All that it was told when it was last asked about this."""
+        """All that it was told when a user last said this: others may have heard of it."""
         for one in reversed(self.asked):
-            text = json.dumps(one)
-            if PROMPT in text and re.search(about, text, re.IGNORECASE):  # no delegated agent's
+            text, said = json.dumps(one), [m for m in one["messages"] if m["role"] == "user"]
+            last = json.dumps(said[-1:])
+            if PROMPT in text and re.search(about, last, re.IGNORECASE):  # no delegated agent's
                 return text
         raise AssertionError(f"it was never asked about {about!r}")
 
@@ -267,6 +274,33 @@ async def kill_9_leaves_what_was_heard_and_the_next_server_knows_it(house: House
         assert kept["text"] in after.mind.told("king doing")
 
 
+async def a_task_goes_on_without_its_call_and_is_told_of_at_the_next(house: House) -> None:
+    """Seed 001 §6.3."""
+    async with house.session() as (session_id, browser, watcher):
+        since = await house.say(browser, "Build the login page.")
+        await house.hears(browser, "I sent somebody.", since=since)
+        cut_off(browser)
+        await asyncio.sleep(1.0)  # until the client knows
+        await watcher.until(
+            lambda: any(one.get("percentage") == 66 for one in watcher.all("task.progress")), 40
+        )
+        params = {"session_id": session_id}
+        queued = await house.stage.get("/session/pending_updates", params=params)
+        of_it = [one for one in queued["queued_updates"] if one["event"] == "task.progress"]
+        assert of_it[-1]["data"]["percentage"] == 66
+        again = await house.stage.get("/session/reconnect", params=params)
+        assert again["session_id"] == session_id
+        async with by_webrtc(house.stage, again["ephemeral_key"], house.monkeypatch) as second:
+            heard = await house.hears(second, "Sorry, we were cut off. This is still running")
+            assert share("build the login page", heard) >= 0.7, heard
+            assert "66" in heard or "sixty-six" in heard.lower(), heard
+            since = len(second.sound)
+            house.mind.reviewed.set()
+            await came(watcher, "task.completed")
+            await house.hears(second, "It works now.", since=since)
+    assert len(watcher.all("task.completed")) == 1
+
+
 # --- Silence ----------------------------------------------------------------------------------
 
 
@@ -379,6 +413,12 @@ SCRIPT = Script(
         ),
         Rule(result_of="task", say="I sent somebody."),
         Rule(when="add logging", calls=(ToolUse("done", {"summary": "It logs now."}),)),
+        Rule(
+            when="log.?in page",
+            calls=(ToolUse("task", {"instruction": "Build the login page", "agent": "team"}),),
+        ),
+        Rule(when="login page", calls=(ToolUse("done", {"summary": "The page is there."}),)),
+        Rule(note=True, when=r"page is there", say="It works now."),
         Rule(note=True, when=r"is done\b", say="It logs now."),
     ),
     otherwise="All right.",
@@ -404,9 +444,15 @@ LONGER: tuple[Flow, ...] = (
     what_it_and_the_first_one_are_is_known_from_the_turns_before,
     a_decision_outlives_the_window_and_a_long_file_is_cut,
     a_line_that_is_cut_is_placed_anew_and_what_was_missed_is_said,
+    a_task_goes_on_without_its_call_and_is_told_of_at_the_next,
     kill_9_leaves_what_was_heard_and_the_next_server_knows_it,
 )
 AT_ONCE = 2
+ALONE: tuple[Flow, ...] = (
+    a_task_goes_on_without_its_call_and_is_told_of_at_the_next,  # where its user is now
+    kill_9_leaves_what_was_heard_and_the_next_server_knows_it,
+)
+"""After the others, one after the other."""
 
 
 def project(folder: Path) -> dict[str, str]:
@@ -472,7 +518,6 @@ async def talked(folder: Path, flows: list[Flow]) -> dict[Flow, BaseException | 
             except Exception as fault:
                 outcome[flow] = fault
 
-    last = kill_9_leaves_what_was_heard_and_the_next_server_knows_it
     with pytest.MonkeyPatch.context() as monkeypatch:
         async with open_to_all(Mind(SCRIPT)) as mind:
             settings = project(folder) | {"VIVAVOCE_BRAIN": mind.url, "VIVAVOCE_BRAIN_MODEL": "m"}
@@ -482,10 +527,12 @@ async def talked(folder: Path, flows: list[Flow]) -> dict[Flow, BaseException | 
                     await house.voice.hear(b"".join([await house.voice.say(one) for one in SAID]))
                     async with asyncio.TaskGroup() as group:
                         for flow in flows:
-                            if flow is not last:
+                            if flow not in ALONE:
                                 group.create_task(one(flow, house))
-                    if last in flows:
-                        await one(last, house)
+                    for flow in ALONE:
+                        if flow in flows:
+                            await one(flow, house)
+                    mind.reviewed.set()  # nobody waits for an answer to nobody
     return outcome
 
 

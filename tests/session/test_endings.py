@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.session.scene import SESSION, Scene, answer, message, sent, told, user_turn
+from tests.session.scene import SESSION, START, WHO, Scene, answer, message, sent, told, user_turn
 from vivavoce.session.effects import Account, Answered, RunTool
 from vivavoce.session.events import (
     AttachFailed,
     CallPlaced,
     CallSurvived,
     End,
+    Shown,
     SidebandLost,
     SidebandUp,
     TimerFired,
@@ -143,6 +144,22 @@ def test_a_client_that_comes_back_before_the_engine_noticed_hears_the_rest_too()
     assert said == [f"Sorry, we were cut off. I was saying: {WORDS}"]
 
 
+RUNNING = "This is still running: add logging, sixty-six percent done."
+
+
+def test_who_comes_back_hears_which_work_goes_on() -> None:
+    back = CallPlaced("rtc_2", greeting="Say hello.", running=RUNNING)
+    scene = Scene().connect()
+    scene.send(rt.Peer("connected", "open"), rt.Peer("lost", "closed", "ice_lost"))
+    effects = scene.send(back, SidebandUp(), rt.Configured(False, SESSION))
+    asked = [(one.say, one.instructions) for one in sent(effects, CreateResponse)]
+    assert [say for say, _ in asked] == [f"Sorry, we were cut off. {RUNNING}"]
+    scene = speaking(Scene())
+    effects = scene.send(back, SidebandUp(), rt.Configured(False, SESSION))
+    said = [c.say for c in sent(effects, CreateResponse) if c.say]
+    assert said == [f"Sorry, we were cut off. {RUNNING} I was saying: {WORDS}"]
+
+
 def test_who_was_never_connected_is_not_told_of_a_cut() -> None:
     scene = Scene().connect()
     scene.send(rt.Peer("connecting", "connecting"))
@@ -227,6 +244,31 @@ def test_our_engine_is_asked_what_there_was_and_nobody_else_is() -> None:
     effects = scene.send(rt.Peer("connected", "open"))
     assert [one.since for one in sent(effects, ListItems)] == ["u1"]
     assert not sent(scene.send(rt.Peer("connected", "closed")), ListItems), "once"
+
+
+def test_what_was_typed_on_a_dead_line_hides_nothing_that_was_said_before_it() -> None:
+    scene = Scene().connect()
+    scene.send(rt.Peer("connected", "open"))
+    scene.send(*user_turn("u1"), rt.UserTranscript("u1", "Go."))
+    scene.wait(1).send(TypedText("vvt_1", "And back?"))  # nobody knows yet that the line is dead
+    scene.send(Shown("u2", handed_in("u2")))
+    scene.wait(10).send(SidebandLost(1006, hung_up=False), SidebandUp())
+    effects = scene.send(rt.Peer("connected", "open"))
+    assert [one.since for one in sent(effects, ListItems)] == ["u1"]
+
+
+def handed_in(item_id: str) -> Entry:
+    return Entry(
+        id=item_id,
+        conversation_id="c1",
+        user_id="ada",
+        session_id=WHO.session_id,
+        kind=Kind.USER,
+        text="Are you there?",
+        created_at=START,
+        ordinal=START.timestamp() * 1000 + 5_000,
+        data={"item_id": item_id},
+    )
 
 
 def test_what_was_missed_is_there_once_and_in_order_however_often_it_comes() -> None:

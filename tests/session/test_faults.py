@@ -8,7 +8,7 @@ from tests.session.scene import SESSION, Scene, answer, call, message, sent, tol
 from vivavoce.errors import SPOKEN, Recovery, row_of
 from vivavoce.session import events as ev
 from vivavoce.session.effects import Effect, Failed, StartTimer
-from vivavoce.session.policy import Policy
+from vivavoce.session.policy import Policy, Window
 from vivavoce.wire import events as ve
 from vivavoce.wire.realtime import client as cmd
 from vivavoce.wire.realtime import facts as rt
@@ -19,7 +19,11 @@ GIVEN_UP = ["insufficient_quota", "invalid_api_key", "invalid_request_error"]
 
 def asked(scene: Scene, number: int = 1) -> Scene:
     """The user has said something, and a response has begun."""
-    scene.connect().send(*user_turn("u1"), rt.UserTranscript("u1", "What time is it?"))
+    return asked_on(scene.connect(), number)
+
+
+def asked_on(scene: Scene, number: int = 1) -> Scene:
+    scene.send(*user_turn("u1"), rt.UserTranscript("u1", "What time is it?"))
     scene.send(rt.ResponseCreated(f"r{number}"))
     return scene
 
@@ -217,17 +221,56 @@ def test_a_noise_that_nobody_answers_is_no_fault(heard: str | None) -> None:
     assert (waits(effects), scene.phase) == ([], "ready")
 
 
-def test_a_conversation_that_is_too_long_loses_its_older_half_in_whole_turns() -> None:
-    scene = Scene().connect()
-    for n in range(1, 5):
-        scene.wait(5).send(*user_turn(f"u{n}"), rt.UserTranscript(f"u{n}", f"Question {n}"))
+def too_long(scene: Scene) -> list[Effect]:
+    """After thirty turns, the third of which decides something, the provider takes no more."""
+    for n in range(1, 31):
+        words = DECISION if n == 3 else f"Question {n}, " + "and so on " * 8
+        scene.wait(5).send(*user_turn(f"u{n}"), rt.UserTranscript(f"u{n}", words))
         scene.send(*answer(f"r{n}", f"a{n}", "An answer.", f"u{n}"), rt.PlaybackStopped(f"r{n}"))
-    scene.wait(5).send(*user_turn("u5"), rt.UserTranscript("u5", "Now?"), rt.ResponseCreated("r5"))
-    effects = fails(scene, "r5", "context_length_exceeded")
+    scene.wait(5).send(*user_turn("u31"), rt.UserTranscript("u31", "Now?"))
+    scene.send(rt.ResponseCreated("r31"))
+    return fails(scene, "r31", "context_length_exceeded")
+
+
+DECISION = "Let's use PostgreSQL with two replicas."
+
+
+@pytest.mark.parametrize("window", [None, Window(tokens=100_000, fixed=200)])
+def test_half_of_a_talk_that_is_too_long_gives_way_to_a_summary(window: Window | None) -> None:
+    scene = Scene(Policy(window=window)).connect()
+    effects = too_long(scene)
     gone = [one.item_id for one in sent(effects, cmd.DeleteItem)]
-    assert gone == ["u1", "a1", "u2", "a2"]
+    assert 30 <= len(gone) < 60
+    assert gone == [f"{who}{n}" for n in range(1, 31) for who in "ua"][: len(gone)]
+    assert len(gone) % 2 == 0, "whole turns"
+    [summary] = sent(effects, cmd.CreateItem)
+    assert summary.previous_item_id == "root"
+    assert DECISION.rstrip(".") in summary.item["content"][0]["text"]
     assert spoken(effects) == [SPOKEN["context_length_exceeded"].message]
-    assert len(scene.entries()) == 9  # the store keeps all of it
+    assert len(scene.entries()) == 61, "the store keeps all of it"
+
+
+def test_a_restored_talk_that_is_too_long_becomes_shorter_too() -> None:
+    history = tuple(
+        cmd.message_item(f"vvh_{n}", "assistant" if n % 2 else "user", f"{n}: " + "so long " * 9)
+        for n in range(40)
+    )
+    scene = Scene()
+    placed = ev.CallPlaced("rtc_1", history=history)
+    scene.send(placed, ev.SidebandUp(), rt.Configured(False, SESSION))
+    effects = fails(asked_on(scene), "r1", "context_length_exceeded")
+    gone = [one.item_id for one in sent(effects, cmd.DeleteItem)]
+    assert gone[:4] == ["vvh_0", "vvh_1", "vvh_2", "vvh_3"]
+    assert "u1" not in gone
+
+
+def test_a_call_whose_result_is_still_to_come_stays_when_a_talk_becomes_shorter() -> None:
+    scene = Scene().connect()
+    scene.send(*user_turn("u0"), rt.UserTranscript("u0", "What time is it?"))
+    scene.send(rt.ResponseCreated("r0"), call(response="r0"), rt.ResponseDone("r0"))
+    gone = [one.item_id for one in sent(too_long(scene), cmd.DeleteItem)]
+    assert "u0" in gone
+    assert "f_call_1" not in gone
 
 
 def test_a_tool_that_runs_for_long_is_owned_up_to_once() -> None:

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { fromBase64, toBase64 } from "../src/audio/base64";
 import { Ducking } from "../src/audio/ducking";
 import { Heard } from "../src/audio/heard";
@@ -6,6 +6,7 @@ import { barOf } from "../src/audio/level";
 import { Pieces } from "../src/audio/pieces";
 import { PlayQueue } from "../src/audio/queue";
 import { Resampler } from "../src/audio/resampler";
+import { Waiting } from "../src/audio/waiting";
 
 function tone(hertz: number, rate: number, samples: number): Float32Array {
   return Float32Array.from({ length: samples }, (_, at) => Math.sin((2 * Math.PI * hertz * at) / rate));
@@ -275,5 +276,55 @@ describe("ducking", () => {
     for (let at = 0; at < 500; at++) last = ducking.next(0.03, true, 40 * at);
     expect(last).toBe(false);
     expect(ducking.next(0.3, true, 20_000) || ducking.next(0.3, true, 20_040)).toBe(true);
+  });
+});
+
+/** As much of an audio context as two notes need. */
+function contextThatCounts() {
+  const gain = { value: 1, setTargetAtTime: () => gain };
+  const node = { gain, frequency: { value: 0 }, connect: (next: unknown) => next };
+  const notes: number[] = [];
+  const close = vi.fn(async () => undefined);
+  const context = {
+    currentTime: 0,
+    destination: {},
+    createGain: () => node,
+    createOscillator: () => ({ ...node, start: (at: number) => notes.push(at), stop: () => undefined }),
+    close,
+  };
+  return { context: context as unknown as AudioContext, notes, close };
+}
+
+describe("while there is no call and another one is tried", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  test("two notes are heard again and again, until there is one", () => {
+    const { context, notes, close } = contextThatCounts();
+    const open = vi.fn(() => context);
+    const waiting = new Waiting(open);
+    waiting.sound(true);
+    vi.advanceTimersByTime(1000);
+    expect(notes.length).toBe(2);
+    waiting.sound(true); // it is lost still
+    vi.advanceTimersByTime(5000);
+    expect(notes.length).toBe(6);
+    expect(open).toHaveBeenCalledTimes(1);
+    waiting.sound(false);
+    vi.advanceTimersByTime(10_000);
+    expect(notes.length).toBe(6);
+    expect(close).toHaveBeenCalledTimes(1);
+  });
+
+  test("what is back at once makes no sound", () => {
+    const { context, notes } = contextThatCounts();
+    const waiting = new Waiting(() => context);
+    for (let times = 0; times < 3; times += 1) {
+      waiting.sound(true);
+      vi.advanceTimersByTime(500);
+      waiting.sound(false);
+    }
+    vi.advanceTimersByTime(10_000);
+    expect(notes).toEqual([]);
   });
 });

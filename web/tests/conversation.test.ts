@@ -350,6 +350,22 @@ describe("the way of the sound", () => {
     await scene.conversation.stop();
   });
 
+  test("hands in at its end what the server did not tell by then, and nothing else", async () => {
+    const scene = await talking();
+    scene.slow = true;
+    scene.webrtc.shown({ itemId: "u1", role: "user", text: "Anybody there?" });
+    scene.webrtc.shown({ itemId: "u2", role: "user", text: "Bye" });
+    scene.server.ended = () => {
+      scene.tell("transcription.completed", { item_id: "u2", transcript: "Bye", role: "user" });
+      scene.tell("session.ended", { reason: "user_ended", duration_ms: 1 });
+    };
+    await scene.conversation.stop();
+    const request = "POST /sessions/vs_1/transcript";
+    const told = scene.server.bodies.filter((one) => one.request === request);
+    expect(told).toHaveLength(1);
+    expect(told[0]?.body).toMatchObject({ entries: [{ item_id: "u1", text: "Anybody there?" }] });
+  });
+
   test("is not sought for a session that the server does not know", async () => {
     const scene = await talking();
     const gone = { status: 404, body: refusal("session_not_found") };

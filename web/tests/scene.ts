@@ -164,6 +164,8 @@ export class Scene {
   remembered: readonly string[] = [];
   readonly unplugged = deferred();
   time = 0;
+  /** Waits last as long as what waits. */
+  slow = false;
   microphones = 0;
   open: () => Promise<void> = async () => undefined;
   readonly conversation: Conversation;
@@ -194,7 +196,7 @@ export class Scene {
       pause: async (ms, signal) => {
         this.pauses.push(ms);
         // Nobody waits here; but what is meant to take very long does.
-        if (ms > VERY_LONG_MS) await new Promise((resolve) => (signal.onabort = resolve));
+        if (this.slow || ms > VERY_LONG_MS) await new Promise((resolve) => (signal.onabort = resolve));
         else await new Promise((resolve) => setTimeout(resolve));
         signal.throwIfAborted();
       },

@@ -34,6 +34,8 @@ class CallPlaced(Value):
     greeting: str | None = None
     say: str | None = None
     """These very words, in place of a greeting."""
+    running: str = ""
+    """Said to who comes back after a loss: which work goes on."""
     reason: str = "start"
     briefing: Briefing | None = None
     """What is known of the user now."""

@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 
 from vivavoce.errors import SPOKEN, Level, Recovery, Translation, is_known, name_of, row_of
+from vivavoce.session import trimming
 from vivavoce.session.draft import IDLE, Draft
 from vivavoce.session.effects import Failed, StartTimer, StopTimer
 from vivavoce.session.state import Phase
@@ -68,7 +69,7 @@ def answer_failed(
         draft.do(Failed(code, row.recovery, row.level))
         responses.failed.append(wish)
         if row.recovery is Recovery.SHORTEN:
-            _shorten(draft)
+            trimming.halve(draft)
         draft.do(StartTimer(RETRY, row.waits[number - 1]))
         if number == row.said_at:
             _say(code, FAULT, row.level, draft, aloud=not _only_news(wish, draft))
@@ -205,20 +206,6 @@ def _words(code: str, row: Translation, draft: Draft, *, last: bool) -> str:
     if own:
         return own[-1 if last else 0]
     return row.last if last and row.last else row.message
-
-
-def _shorten(draft: Draft) -> None:
-    """The older half of the conversation is taken out at the provider, in whole turns: the store
-    keeps it. What the user said last stays in any case."""
-    state = draft.state
-    items = state.talk.order.items()
-    turns = [place for place, item_id in enumerate(items) if item_id in state.talk.heard]
-    if not turns:
-        return
-    half = next((place for place in turns if place >= len(items) // 2), turns[-1])
-    for item_id in items[:half]:
-        state.talk.order.drop(item_id)
-        _take_out(item_id, draft)
 
 
 def _take_out(item_id: str, draft: Draft) -> None:

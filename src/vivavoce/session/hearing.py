@@ -20,8 +20,8 @@ from vivavoce.session.context import item_of
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import Account, Answered, Record, StartTimer
 from vivavoce.session.events import Shown, TypedText
-from vivavoce.session.state import Phase, Signal
-from vivavoce.session.talk import Question, Talk, UserItem
+from vivavoce.session.state import Phase, Signal, State
+from vivavoce.session.talk import Question, UserItem
 from vivavoce.wire.clean import clean_text
 from vivavoce.wire.events import (
     SpeechStarted,
@@ -94,6 +94,7 @@ def _user_item(item_id: str, previous: str | None, draft: Draft) -> UserItem:
 def item_added(event: rt.ItemAdded, draft: Draft) -> None:
     """An item joined the conversation: ours, the microphone's, the model's — or a stranger's."""
     state, item = draft.state, event.item
+    state.sideband.newest = item.id
     _seek(item.id, event.previous_item_id, draft)
     if item.id in state.sideband.unsure:
         # It was not there before the restart after all, so nobody has spoken of it.
@@ -146,11 +147,13 @@ def retrieved(event: rt.ItemRetrieved, draft: Draft) -> None:
         revert(item, draft)
 
 
-def first_unsure(talk: Talk) -> str | None:
-    """The first item of which not everything is known, else the last that is."""
+def first_unsure(state: State) -> str | None:
+    """The first item of which not everything is known, else the last that the provider told of:
+    what was typed or handed in since then has a place, and others may be before it."""
+    talk = state.talk
     places = [(item.ordinal, item.item_id) for item in talk.heard.values() if not item.settled]
     places += [(item.ordinal, item.item_id) for item in talk.speech.unsettled()]
-    return min(places)[1] if places else talk.order.last
+    return min(places)[1] if places else state.sideband.newest
 
 
 def listed(event: rt.Listed, draft: Draft) -> None:

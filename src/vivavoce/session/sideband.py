@@ -87,7 +87,8 @@ def call_placed(event: CallPlaced, draft: Draft) -> None:
 
 def _catching_up(event: CallPlaced, draft: Draft) -> CallPlaced:
     """The user is back: what was said while nobody heard it is said now where it is short, else
-    summed up; so is what came of the tools meanwhile."""
+    summed up; so is what came of the tools meanwhile. Work that goes on is told as it is, and not
+    as a model remembers it."""
     talk = draft.state.talk
     rest, known = talk.speech.missed(), draft.state.sideband.peer
     if rest and len(rest) <= MOST_SAID:
@@ -95,9 +96,12 @@ def _catching_up(event: CallPlaced, draft: Draft) -> CallPlaced:
         draft.state.provider.owed = False
         # Who was never there was not cut off: they hear it for the first time.
         never = known is not None and known.state in ("connecting", "failed")
-        return replace(event, greeting=None, say=rest if never else cut_off(rest))
-    told = [event.greeting, summed_up(rest[:_MOST_SHOWN]) if rest else None]
-    if talk.responses.wished is not None:
+        return replace(event, greeting=None, say=rest if never else cut_off(rest, event.running))
+    owed = talk.responses.wished is not None
+    if event.running and not rest and not owed:
+        return replace(event, greeting=None, say=cut_off("", event.running))
+    told = [event.greeting, summed_up(rest[:_MOST_SHOWN]) if rest else None, event.running]
+    if owed:
         told.append(calling.AND_NEWS)
     return replace(event, greeting=" ".join(words for words in told if words) or None)
 
@@ -183,7 +187,7 @@ def peer(event: Peer, draft: Draft) -> None:
     sideband = draft.state.sideband
     if sideband.behind and sideband.up:  # only our own engine can be asked
         sideband.behind = False
-        draft.send(ListItems(hearing.first_unsure(draft.state.talk), draft.state.next_id()))
+        draft.send(ListItems(hearing.first_unsure(draft.state), draft.state.next_id()))
     vanished = event.state == "lost" and not sideband.gone
     sideband.peer = event
     shown = _SHOWN.get(event.state, event.state)

@@ -192,6 +192,7 @@ class Sideband:
     placed: CallPlaced = _NOT_PLACED  # with what the call is to be told first
     peer: Peer | None = None  # how the client is connected, where the provider tells
     behind: bool = False  # it was away, and may have missed something
+    newest: str | None = None  # the last item that it told of
     told: tuple[str, str, str | None] | None = None  # what watchers know of that
 
     @property

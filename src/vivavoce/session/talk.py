@@ -65,20 +65,8 @@ class Order:
             self.recall(item_id, self._spot(previous, at_ms))
         return self._places[item_id]
 
-    @property
-    def last(self) -> str | None:
-        return max(self._places, key=self._places.__getitem__, default=None)
-
     def knows(self, item_id: str) -> bool:
         return item_id in self._places
-
-    def items(self) -> list[str]:
-        """All of them, in order."""
-        return sorted(self._places, key=self._places.__getitem__)
-
-    def drop(self, item_id: str) -> None:
-        """It is not part of the provider's conversation any more; its place stays taken."""
-        self._places.pop(item_id, None)
 
     def recall(self, item_id: str, ordinal: float) -> None:
         """An item whose place is known, from before a restart too."""

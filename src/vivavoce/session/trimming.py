@@ -1,7 +1,8 @@
 """A call that becomes too long for its model: items are deleted, and a summary is put in.
 
 Only while nobody speaks and nothing is answered, run or on its way: never in the middle of a
-response. The summary is sent before anything is deleted.
+response. Where the provider refuses to answer since it is too much, at once. The summary is sent
+before anything is deleted.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from vivavoce.session.draft import Draft
+from vivavoce.session.window import Trim
 from vivavoce.wire.events import ContextUpdated
 from vivavoce.wire.realtime.client import output_item
 from vivavoce.wire.realtime.items import ROOT
@@ -21,9 +23,20 @@ def make_room(draft: Draft) -> None:
         return
     if state.going_over:  # the other call began with less
         return
-    if (trim := state.talk.held.trim(window)) is None:
-        return
-    held = state.talk.held
+    if (trim := state.talk.held.trim(window)) is not None:
+        _do(trim, draft)
+
+
+def halve(draft: Draft) -> None:
+    """The provider takes no more: half of the talk gives way to a summary, whole turns of it. What
+    the user said last stays, and so do calls whose results are still to come."""
+    state, window = draft.state, draft.state.policy.window
+    if (trim := state.talk.held.halve(window.fixed if window else 0)) is not None:
+        _do(trim, draft)
+
+
+def _do(trim: Trim, draft: Draft) -> None:
+    state, held = draft.state, draft.state.talk.held
     if trim.summary is not None:
         draft.add_item(trim.summary, previous=ROOT)
     calls = {part.call_id: part.item_id for part in held.parts.values() if part.sort == "call"}

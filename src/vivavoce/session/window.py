@@ -7,7 +7,7 @@ which has what the one before it had. Decides, and sends nothing: `trimming` doe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -155,7 +155,7 @@ class Held:
     def total(self, fixed: int) -> int:
         if self._known:
             return self._known + max(0, self._since)
-        return fixed + sum(part.tokens for part in self.parts.values())
+        return fixed + self._weighed
 
     def full(self, window: Window) -> bool:
         return self.total(window.fixed) > window.tokens * FULL and self._idle != len(self.parts)
@@ -164,33 +164,52 @@ class Held:
 
     def trim(self, window: Window) -> Trim | None:
         """What should go now; None where nothing can."""
-        total = self.total(window.fixed)
-        parts = [part for part in self.parts.values() if part.sort != "summary"]
-        weight = sum(part.tokens for part in self.parts.values())
-        scale = min(max((total - window.fixed) / max(1, weight), _SCALE[0]), _SCALE[1])
-        left = max(0, window.tokens - window.fixed)
+        left, scale = max(0, window.tokens - window.fixed), self._scale(window.fixed)
         after = max(window.tokens * AFTER - window.fixed, left * AFTER / 2)
         if window.again is not None:  # the beginning is another one: it is read anew
             after = min(after, window.again)
-        budget = int(after / scale)
-        most = int(max(window.tokens * FULL - window.fixed, left * FULL / 2) / scale)
+        most = max(window.tokens * FULL - window.fixed, left * FULL / 2)
+        return self._down_to(int(after / scale), int(most / scale), window.fixed, window.turns)
+
+    def halve(self, fixed: int) -> Trim | None:
+        """The provider says that it is too much, whatever we thought of the window."""
+        half = self._weighed // 2
+        calls = {part.call_id for part in self.parts.values() if part.sort == "call"}
+        over = {part.call_id for part in self.parts.values() if part.sort == "result"}
+        return self._down_to(half, half, fixed, 1, calls - over)
+
+    @property
+    def _weighed(self) -> int:
+        return sum(part.tokens for part in self.parts.values())
+
+    def _scale(self, fixed: int) -> float:
+        """What the provider counts for a token of ours."""
+        scale = (self.total(fixed) - fixed) / max(1, self._weighed)
+        return min(max(scale, _SCALE[0]), _SCALE[1])
+
+    def _down_to(
+        self, budget: int, most: int, fixed: int, least: int, pinned: Collection[str] = ()
+    ) -> Trim | None:
+        """To so many tokens of ours; the last turns may have as many as are the most. The results
+        of the calls that are `pinned` are still to come."""
+        parts = [part for part in self.parts.values() if part.sort != "summary"]
         turns = _turns(parts)
         short: dict[str, str] = {}
         for limit in RESULT_CHARS[1:]:
             if _weight(parts, short) <= budget:
                 break
             short = _shortened(turns[:-_LATEST], limit)
-        kept = _kept(turns, short, budget, most, window.turns)
-        if kept < min(window.turns, len(turns)):  # then those of the latest too
+        kept = _kept(turns, short, budget, most, least)
+        if kept < min(least, len(turns)):  # then those of the latest too
             short = {**_shortened(turns[:-1], RESULT_CHARS[-2]), **short}
-            kept = _kept(turns, short, budget, most, window.turns)
-        gone = _gone(parts, turns, kept)
+            kept = _kept(turns, short, budget, most, least)
+        gone = _gone(parts, turns, kept, pinned)
         staying = [part for part in parts if part.item_id not in gone]
         changed = [(part, short[part.item_id]) for part in staying if part.item_id in short]
         if not gone and not changed:
             self._idle = len(self.parts)
             return None
-        return self._trim(parts, staying, changed, gone, int(budget * _SUMMARY_SHARE), total, scale)
+        return self._trim(parts, staying, changed, gone, int(budget * _SUMMARY_SHARE), fixed)
 
     def _trim(
         self,
@@ -199,8 +218,7 @@ class Held:
         changed: list[tuple[Part, str]],
         gone: set[str],
         room: int,
-        total: int,
-        scale: float,
+        fixed: int,
     ) -> Trim:
         old = [part.item_id for part in self.parts.values() if part.sort == "summary"]
         gist, item = self.gist, None
@@ -212,7 +230,6 @@ class Held:
         else:
             old = []
         short = {part.item_id: text for part, text in changed}
-        before = sum(part.tokens for part in self.parts.values())
         kept = [self.parts[item_id] for item_id in self.parts if item_id not in {*gone, *old}]
         after = _weight(kept, short) + (weigh(item) if item else 0)
         return Trim(
@@ -220,7 +237,7 @@ class Held:
             short=tuple(changed),
             summary=item,
             gist=gist,
-            tokens=max(0, total - int((before - after) * scale)),
+            tokens=max(0, self.total(fixed) - int((self._weighed - after) * self._scale(fixed))),
         )
 
     def trimmed(self, trim: Trim, short: Mapping[str, Mapping[str, Any]]) -> None:
@@ -287,9 +304,12 @@ def _kept(
     return max(1, kept)
 
 
-def _gone(parts: Sequence[Part], turns: Sequence[Sequence[Part]], kept: int) -> set[str]:
+def _gone(
+    parts: Sequence[Part], turns: Sequence[Sequence[Part]], kept: int, pinned: Collection[str]
+) -> set[str]:
     """The items of the turns before; a call takes its result with it."""
     gone = [part for turn in turns[: len(turns) - kept] for part in turn]
+    gone = [part for part in gone if part.call_id not in pinned]
     calls = {part.call_id for part in gone if part.call_id}
     also = (part.item_id for part in parts if part.call_id in calls)
     return {*(part.item_id for part in gone), *also}

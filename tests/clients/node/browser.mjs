@@ -154,6 +154,16 @@ function listen({ rate, noWay }) {
   };
   /** The second of the page at which what is heard begins. */
   window.soundSince = () => Math.min(...begun().map(({ began }) => began));
+  /** The seconds of the page at which it made a sound of its own, beside that of its calls. */
+  window.signs = () =>
+    sources.context.flatMap(({ began, pieces }) => {
+      let at = began;
+      return pieces.flatMap((piece) => {
+        const from = at;
+        at += piece.length / rate;
+        return piece.some((sample) => Math.abs(sample) > 200) ? [from] : [];
+      });
+    });
   // A page that goes from one call to the next has two at a time: each is heard when it sounds.
   window.heard = () => {
     const since = window.soundSince();

@@ -107,6 +107,7 @@ play(async () => {
       tell("page", {
         shown: await page.evaluate(() => window.shown),
         since: await page.evaluate(() => window.soundSince()),
+        signs: await page.evaluate(() => window.signs()),
         transport: await page.evaluate(() => document.body.dataset.transport ?? null),
         lines: await page.$$eval(`${at("transcript")} [data-role]`, (found) =>
           found.map((each) => [each.dataset.role, each.textContent]),

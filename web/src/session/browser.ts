@@ -1,6 +1,7 @@
 /** The core with the browser's own parts in its ports. */
 
 import { openMicrophone } from "../audio/microphone";
+import { Waiting } from "../audio/waiting";
 import { Choice, forcedTransport } from "../transport/choice";
 import { WebRtcTransport } from "../transport/webrtc";
 import { WebSocketTransport } from "../transport/websocket";
@@ -11,7 +12,7 @@ import { Conversation } from "./conversation";
 
 export function browserConversation(): Conversation {
   const api = new Api(document.baseURI);
-  return new Conversation({
+  const conversation = new Conversation({
     api,
     transports: { webrtc: new WebRtcTransport(api), websocket: new WebSocketTransport(api) },
     choice: new Choice(forcedTransport(location.search)),
@@ -22,6 +23,10 @@ export function browserConversation(): Conversation {
     pause,
     now: () => performance.now(),
   });
+  const { store } = conversation;
+  const waiting = new Waiting(() => new AudioContext());
+  store.subscribe(() => waiting.sound(store.get().stage === "reconnecting"));
+  return conversation;
 }
 
 const SEEN = "vivavoce.seen";

@@ -25,11 +25,18 @@ const LOST = ["error", "socket_reset", "client_silent", "ice_lost", "never_conne
 /** Why another call is wanted: it is placed beside the one that is on, but where that is lost. */
 export type Move = "cap" | "provider" | "lost";
 
+interface Shown {
+  readonly said: Said;
+  readonly sessionId: string;
+  readonly at: string;
+}
+
 /** Its stream, its keys, its moves, its end. */
 export class Visit {
   #ended = false;
   #going = false; // the session may end now: the conversation is to go on in another
   readonly #farewell = deferred();
+  readonly #shown = new Map<string, Shown>(); // and not told by the server yet
   #statuses = 0;
   #stream: { close(): void } | null = null;
   readonly #wanted = createStore<Move | null>(null);
@@ -59,7 +66,8 @@ export class Visit {
     );
   }
 
-  /** Tells the server, and waits for its last words if somebody hung up on an answer. */
+  /** Tells the server, and waits for its last words if somebody hung up on an answer. What it does
+   * not tell then it did not hear. */
   async leave(): Promise<void> {
     const { api, pause } = this.ports;
     try {
@@ -73,6 +81,7 @@ export class Visit {
       const late = pause(FAREWELL_MS, patience.signal).catch(() => undefined);
       await Promise.race([this.#farewell.promise, late]);
       patience.abort();
+      await Promise.all([...this.#shown.values()].map((shown) => this.#handOver(shown)));
     } finally {
       this.#stream?.close();
     }
@@ -104,22 +113,31 @@ export class Visit {
   /** What the call showed and the server has not told by then, it did not hear: it is handed in,
    * until the server has it. One item is stored once, whoever tells of it. */
   readonly shown = (said: Said): void => {
-    void this.#handIn(said, this.sessionId).catch(() => undefined); // it is over
+    const shown = { said, sessionId: this.sessionId, at: new Date().toISOString() };
+    this.#shown.set(said.itemId, shown);
+    void this.#handIn(shown).catch(() => undefined); // it is over: `leave` does it
   };
 
-  async #handIn({ itemId, role, text }: Said, sessionId: string): Promise<void> {
-    const { signal } = this.life;
-    const at = new Date().toISOString();
-    for (;;) {
-      await this.ports.pause(PATIENCE_MS, signal);
-      if (this.store.get().lines.some(({ id, done }) => id === itemId && done)) return;
-      const entry = { item_id: itemId, entry_type: role, text, timestamp: at };
-      const stored = await this.ports.api.handIn(sessionId, entry).then(
+  async #handIn(shown: Shown): Promise<void> {
+    for (let stored = false; !stored; ) {
+      await this.ports.pause(PATIENCE_MS, this.life.signal);
+      stored = await this.#handOver(shown);
+    }
+  }
+
+  /** Is it with the server now? */
+  async #handOver({ said, sessionId, at }: Shown): Promise<boolean> {
+    const { itemId, role, text } = said;
+    const told = this.store.get().lines.some(({ id, done }) => id === itemId && done);
+    const entry = { item_id: itemId, entry_type: role, text, timestamp: at };
+    const stored =
+      told ||
+      (await this.ports.api.handIn(sessionId, entry).then(
         () => true,
         (fault: unknown) => fault instanceof ApiError && !fault.passing,
-      );
-      if (stored) return;
-    }
+      ));
+    if (stored) this.#shown.delete(itemId);
+    return stored;
   }
 
   #heard(fact: ServerFact): void {

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
+from textwrap import shorten
 from zoneinfo import ZoneInfo
 
 from vivavoce.language.en.numbers import cardinal, nth, ordinal, year
@@ -232,9 +233,23 @@ def _ended(title: str) -> str:
     return title if title.endswith((".", "!", "?")) else f"{title}."
 
 
-def cut_off(rest: str) -> str:
-    """Said when somebody comes back who did not hear the end of an answer."""
-    return f"Sorry, we were cut off. I was saying: {rest}"
+def cut_off(rest: str, running: str = "") -> str:
+    """Said when somebody comes back: the end of an answer that they did not hear, and which work
+    goes on."""
+    told = ["Sorry, we were cut off.", running, f"I was saying: {rest}" if rest else ""]
+    return " ".join(words for words in told if words)
+
+
+def still_running(work: Sequence[tuple[str, int | None]]) -> str:
+    """Work that goes on, by its title, and how far it is where that is known."""
+    told = [
+        shorten(title, 80, placeholder="")
+        + (f", {cardinal(str(share))} percent done" * bool(share))
+        for title, share in work
+    ]
+    if len(told) > 1:
+        return f"These are still running: {'; '.join(told[:-1])}; and {told[-1]}."
+    return f"This is still running: {told[0]}." if told else ""
 
 
 def summed_up(rest: str) -> str:

@@ -236,7 +236,10 @@ class Connector:
         try:
             # Before the call begins: news that came late found the greeting said, and was old.
             news = await self._parts.notifier.waiting(live) if voice else ()
-            placed = await self._place(live, call_id, waiting, provider)
+            running = ""
+            if voice and waiting.reason == "reconnect":
+                running = await self._parts.notifier.running(live)
+            placed = await self._place(live, call_id, waiting, provider, running)
         except BaseException:
             await self.abandon(call_id, provider)
             raise
@@ -248,7 +251,12 @@ class Connector:
             await self._parts.notifier.welcome(live, news)
 
     async def _place(
-        self, live: LiveSession, call_id: str, waiting: Waiting, provider: OpenAIProvider
+        self,
+        live: LiveSession,
+        call_id: str,
+        waiting: Waiting,
+        provider: OpenAIProvider,
+        running: str,
     ) -> bool:
         """Tell the session of its call. True once that is stored: after a crash we find the
         call again, and only then does the browser hear of it."""
@@ -272,6 +280,7 @@ class Connector:
             live.records.placed_beside(call_id, now, provider)
         else:
             live.records.called(call_id, now, seeded, provider)
+        greeting = self._greeting(live, waiting, provider)
         fresh = self._parts.profile.agent.greeting if live.records.session.voice else None
         return await live.submit(
             CallPlaced(
@@ -280,7 +289,8 @@ class Connector:
                 briefing=self._parts.profile.briefing(user),
                 history=past.items,
                 history_tokens=past.tokens,
-                greeting=self._greeting(live, waiting, provider) if past.items else fresh,
+                greeting=greeting if past.items else fresh,
+                running=running if greeting else "",
                 gist=past.gist,
                 reason=waiting.reason,
                 beside=beside,

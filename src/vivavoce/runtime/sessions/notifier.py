@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from vivavoce.errors import VivavoceError
+from vivavoce.language.en.telling import still_running
 from vivavoce.logs import fields
 from vivavoce.runtime.calls.approvals import Approvals, Concern
 from vivavoce.runtime.calls.outside import tells
@@ -241,6 +242,24 @@ class SessionNotifier:
         except VivavoceError:
             log.exception("What waits for the user could not be read")
             return ()
+
+    async def running(self, live: LiveSession) -> str:
+        """Which work of this conversation goes on, to be said to who comes back."""
+        session = live.records.session
+        try:
+            tasks = await self._tasks.list(session.user_id, open_only=True)
+        except VivavoceError:
+            log.exception("What goes on for the user could not be read")
+            return ""
+        return still_running(
+            [
+                (task.title, task.percentage)
+                for task in tasks
+                if task.conversation_id == session.conversation_id
+                and task.question is None  # that is put to them in any case
+                and at_least(_role(live), task.role)
+            ]
+        )
 
     async def welcome(self, live: LiveSession, waiting: Sequence[News] | None = None) -> None:
         """Everything that waits for this user, into their new call."""

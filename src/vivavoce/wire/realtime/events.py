@@ -77,7 +77,7 @@ _Given = _object(_BY_KIND, image_tokens=_Count, cached_tokens=_Count, cached_tok
 _SUMS: Fields = {"total_tokens": _Count, "input_tokens": _Count, "output_tokens": _Count}
 _Usage = _object(_SUMS, input_token_details=_Given, output_token_details=_object(_BY_KIND))
 _Seconds = _object(type=Literal["duration"], seconds=_Count)
-_Reason = Literal["turn_detected", "client_cancelled", "max_output_tokens"]
+_Reason = Literal["turn_detected", "client_cancelled", "max_output_tokens", "content_filter"]
 _Details = _object(
     type=Literal["cancelled", "incomplete", "failed"],
     reason=(_Reason | None, None),
