@@ -479,6 +479,7 @@ def build_app(here: Server) -> ASGIApp:
         allowed_origins=settings.allowed_origins,
         max_body=settings.max_body_bytes,
         body_seconds=settings.body_seconds,
+        per_second=settings.user_requests_per_second,
         larger={} if here.inside is None else UPLOADS,
         shapes={} if here.inside is None else {"/v1/": refused_at_v1},
         audited=_noting_refusals(here),

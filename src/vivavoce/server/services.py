@@ -317,7 +317,7 @@ async def told(view: Callable[[], BaseModel], *, sparse: bool = False) -> Respon
     return Response(body, media_type="application/json")
 
 
-def paced(request: Request) -> None:
+async def paced(request: Request) -> None:
     """For routers and routes by which a user changes what is kept: so many in a minute, or they
     would fill the disk, with what they write and with what is noted of it."""
     if request.method not in ("GET", "HEAD"):

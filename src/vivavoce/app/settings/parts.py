@@ -231,6 +231,9 @@ class ShareSettings(BaseSettings):
     user_reads: int = _share(2)
     """Large answers one user may be given at a time at a server: a whole session, messages, a
     search, an export; 0 is no limit."""
+    user_requests_per_second: int = _share(100)
+    """Requests of one user that a server begins in a second; a few begin at once, others wait their
+    turn, so that other users' are served in between. 0 is no limit."""
     user_approvals: int = Field(default=20, ge=1)
     """Questions that may wait for one user's yes, at all servers of one database. What would be
     one more is refused."""

@@ -24,6 +24,7 @@ from vivavoce.errors import (
     Forbidden,
     InvalidRequest,
     PayloadTooLarge,
+    RateLimited,
     RequestTimeout,
     Unauthorized,
     VivavoceError,
@@ -40,6 +41,10 @@ _REST_BYTES, _REST_SECONDS = 16 * 1024 * 1024, 3.0
 still writes is reset, and the answer with it."""
 DIRECT_SEND = "vivavoce.direct_send"
 """In the scope: past every layer, for a stream that has started. A quarter of a delivery's CPU."""
+
+_AT_ONCE, _LONGEST_WAIT = 6, 5.0
+"""Requests of one user that do not wait for each other, and seconds that one waits at most."""
+_MOST_PACED = 10_000
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
@@ -89,6 +94,36 @@ class _Passage:
     status: int = 0
 
 
+class Pace:
+    """How soon one user's requests are begun: a few at once, then one after the other, so that
+    those of others are served in between. Nothing of it is remembered once a user is quiet."""
+
+    def __init__(self, per_second: int) -> None:
+        self._gap = 1 / per_second if per_second else 0.0
+        self._next: dict[str, float] = {}
+        """By user: when the next one would be due if each had waited for the one before."""
+
+    async def wait(self, user_id: str) -> None:
+        """Raises `RateLimited` where too many wait already."""
+        if not self._gap:
+            return
+        now = asyncio.get_running_loop().time()
+        if len(self._next) > _MOST_PACED:
+            self._next = {user: due for user, due in self._next.items() if due > now}
+        due = max(self._next.get(user_id, now), now)
+        delay = due - now - _AT_ONCE * self._gap
+        if delay > _LONGEST_WAIT:
+            raise RateLimited(
+                "Too many requests at once; try again in a moment",
+                retry_after_ms=int(_LONGEST_WAIT * 1000),
+                what="requests a second",
+                limit=round(1 / self._gap),
+            )
+        self._next[user_id] = due + self._gap
+        if delay > 0:
+            await asyncio.sleep(delay)
+
+
 class Gate:
     """Wraps the whole app. Refusals have the shape of every other error."""
 
@@ -105,6 +140,7 @@ class Gate:
         body_seconds: float = BODY_SECONDS,
         audited: Refused | None = None,
         let_in: LetIn | None = None,
+        per_second: int = 0,
     ) -> None:
         self._app, self._audited, self._let_in = app, audited, let_in
         self._auth = auth
@@ -113,6 +149,7 @@ class Gate:
         self._max_body, self._larger = max_body, larger or {}
         self._shapes = shapes or {}
         self._body_seconds = body_seconds
+        self._pace = Pace(per_second)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -139,6 +176,8 @@ class Gate:
                 return
             self._check_length(headers, passage.path)
             identity = await self._auth.identify(scope)
+            if identity.user_id is not None:
+                await self._pace.wait(identity.user_id)
         except VivavoceError as error:
             note(error, scope)
             if self._audited is not None and isinstance(error, Unauthorized | Forbidden):
