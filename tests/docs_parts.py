@@ -6,6 +6,7 @@ test fails when they are not.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
@@ -16,6 +17,7 @@ from vivavoce.engine.turn import machine as engine_turns
 from vivavoce.errors import SPOKEN, Recovery
 from vivavoce.session.machine import diagram
 from vivavoce.wire import events as voice_events
+from vivavoce.wire.conductor import published
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -113,8 +115,29 @@ PARTS = (
 )
 
 
+@dataclass(frozen=True)
+class Whole:
+    """A file that is made as a whole."""
+
+    file: Path
+    made: Callable[[], object]
+    name: str = "all of it"
+
+    def current(self) -> str:
+        return self.file.read_text(encoding="utf-8") if self.file.exists() else ""
+
+    def expected(self) -> str:
+        return json.dumps(self.made(), indent=2) + "\n"
+
+
+FILES = (
+    Whole(DOCS / "conductor" / "event.schema.json", published.schema),
+    Whole(DOCS / "conductor" / "asyncapi.json", published.asyncapi),
+)
+
+
 def main() -> None:
-    stale = [part for part in PARTS if part.expected() != part.current()]
+    stale = [part for part in (*PARTS, *FILES) if part.expected() != part.current()]
     for part in stale:
         if "--write" in sys.argv[1:]:
             part.file.write_text(part.expected(), encoding="utf-8")
