@@ -18,6 +18,7 @@ from vivavoce.errors import SPOKEN, Recovery
 from vivavoce.session.machine import diagram
 from vivavoce.wire import events as voice_events
 from vivavoce.wire.conductor import published
+from vivavoce.wire.conductor.cards.board import document_schema
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -133,6 +134,7 @@ class Whole:
 FILES = (
     Whole(DOCS / "conductor" / "event.schema.json", published.schema),
     Whole(DOCS / "conductor" / "asyncapi.json", published.asyncapi),
+    Whole(DOCS / "conductor" / "cards.schema.json", document_schema),
 )
 
 
