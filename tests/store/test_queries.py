@@ -199,6 +199,7 @@ async def test_sessions_are_limited_across_processes(url: str) -> None:
         reads.OPEN_CALLS,
         reads.TOOL_STATS,
         reads.CONVERSATION,
+        reads.ANY_CONVERSATION,
         reads.SESSION,
         reads.ACTIVE_SESSIONS,
         reads.SNAPSHOT,

@@ -90,9 +90,10 @@ class Gatekeeper:
         wants: str,
         task_id: str | None,
         role: Role = "operator",
+        foreign: ToolDefinition | None = None,
     ) -> VivavoceError | None:
         """None: it may run. `wants` is what it is about to do: "run the tests"; `role` is of
-        whoever wants it."""
+        whoever wants it; `foreign` is a tool that is none of the server's own."""
         try:
             verdict = await self._verdict(
                 call,
@@ -104,6 +105,7 @@ class Gatekeeper:
                 call_id=call.id,
                 task_id=task_id,
                 role=role,
+                foreign=foreign,
             )
         except RateLimited as fault:
             return fault
@@ -166,6 +168,7 @@ class Gatekeeper:
         call_id: str | None = None,
         task_id: str | None = None,
         role: Role = "operator",
+        foreign: ToolDefinition | None = None,
     ) -> Literal["allow", "deny", "refused"]:
         """The policy's, or the user's where it says so."""
         auto = self._auto_approve(about.session_id)
@@ -174,7 +177,7 @@ class Gatekeeper:
         )
         if decision == "deny" or (decision == "allow" and auto):
             return decision
-        definition = self._definition(tool)
+        definition = foreign or self._definition(tool)
         task = None if task_id is None else await self._store.task(task_id, user_id=about.user_id)
         standing = (
             await self._approvals.standing(about.user_id, role)

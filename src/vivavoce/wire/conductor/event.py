@@ -16,7 +16,7 @@ import orjson
 from pydantic import ValidationError
 
 from vivavoce.wire.conductor.codes import ServerCode
-from vivavoce.wire.conductor.kinds import KINDS, Id, Kind, Timestamp, Wire
+from vivavoce.wire.conductor.kinds import KINDS, Error, Id, Kind, Timestamp, Wire
 from vivavoce.wire.values import Value
 
 _SHOWN = 80
@@ -67,6 +67,13 @@ def made(kind: Kind, now: datetime | None = None) -> Event:
     at = (now or datetime.now(UTC)).astimezone(UTC)
     stamp = f"{at:%Y-%m-%dT%H:%M:%S}.{at.microsecond // 1000:03}Z"
     return Event(str(uuid4()), stamp, kind, {})
+
+
+def fault(code: ServerCode, message: str, event_id: str | None = None) -> Error:
+    """What the server says is wrong, and with which event."""
+    if event_id is None:
+        return Error(code=code, message=message)
+    return Error(code=code, message=message, event_id=event_id)
 
 
 def write(event: Event) -> str:
