@@ -236,6 +236,8 @@ async def test_no_query_reads_a_whole_table(sqlite_url: str, query: Select[Any] 
         "goal_ids": [uid("x")],
         "ids": [uid("x")],
         "texts": ["x"],
+        "kinds": ["x", "y"],
+        "session_ids": ["x", "y"],
         "users": ["ann"],
         "by": "one",
     }

@@ -59,6 +59,10 @@ EXAMPLES = ROOT / "docs" / "conductor" / "cards"
 checker = jsonschema.Draft202012Validator(document_schema())
 
 
+def heard(board: Board, event: LogEvent) -> None:
+    board.hear(event.type, event.data, event.position, event.conversation_id)
+
+
 class Log:
     """What the log has, in order, and a board that hears it."""
 
@@ -71,7 +75,7 @@ class Log:
         """The cards after it."""
         told = to_log(event, user_id="ann", conversation_id=conversation_id)
         self.events.append(replace(told, position=next(self._positions)))
-        self.board.hear(self.events[-1])
+        heard(self.board, self.events[-1])
         cards: list[dict[str, Any]] = self.board.document["cards"]
         return cards
 
@@ -257,7 +261,9 @@ def test_an_approval_waits_until_it_is_settled() -> None:
     assert card["arguments"] == [{"name": "command", "text": "pytest"}]
     assert card["because"] == "the page example.org"
     assert card["expiresAt"] == "2026-01-31T14:31:00.000Z"
+    assert log.board.waiting == {"apr_1": "I want to run the tests. May I? Yes or no?"}
     [card] = log.hear(resolved("voice"))
+    assert log.board.waiting == {}
     assert (card["status"], card["by"], card["open"]) == ("granted", "voice", False)
     assert log.hear(resolved(granted=False)) == [card], "the first answer counts"
 
@@ -360,6 +366,7 @@ def test_a_request_from_elsewhere_is_shown_while_it_waits() -> None:
     log = Log()
     [card] = log.hear(asked(), THERE)
     assert card["open"]
+    assert log.board.waiting == {}, "it is asked there"
     assert log.hear(resolved(), THERE) == []
 
 
@@ -412,7 +419,7 @@ def test_an_event_of_another_version_is_left_out() -> None:
     cards = log.board.document["cards"]
     assert log.hear(submitted("int_2", status="paused")) == cards
     assert log.board.unread == 1
-    log.board.hear(replace(log.events[-1], position=99, data=b'{"intent_id": "int_1"}'))
+    heard(log.board, replace(log.events[-1], position=99, data=b'{"intent_id": "int_1"}'))
     assert log.board.unread == 2
     assert log.board.document["cards"] == cards
 
@@ -531,10 +538,12 @@ voice_events = st.one_of(
     ),
     st.builds(SpeechStarted, timestamp=at),
 )
-heard = st.lists(st.tuples(voice_events, st.sampled_from([HERE, HERE, THERE, None]), st.booleans()))
+histories = st.lists(
+    st.tuples(voice_events, st.sampled_from([HERE, HERE, THERE, None]), st.booleans())
+)
 
 
-@given(heard)
+@given(histories)
 @settings(max_examples=300)
 def test_the_changes_of_any_order_of_events_give_the_document(
     steps: list[tuple[VoiceEvent, str, bool]],
@@ -557,7 +566,7 @@ def test_the_changes_of_any_order_of_events_give_the_document(
     assert log.board.unread == 0
 
 
-@given(heard, st.data())
+@given(histories, st.data())
 def test_whoever_reads_the_log_again_has_the_same_document(
     steps: list[tuple[VoiceEvent, str, bool]], data: st.DataObject
 ) -> None:
@@ -567,7 +576,7 @@ def test_whoever_reads_the_log_again_has_the_same_document(
     again = Board(HERE, ("submit_x",).__contains__)
     upto = data.draw(st.integers(0, len(log.events)))
     for stored in [*log.events[:upto], *log.events]:  # what is stored, and what came meanwhile
-        again.hear(stored)
+        heard(again, stored)
     assert again.document == log.board.document
 
 
@@ -630,17 +639,7 @@ def test_the_example_is_what_happens() -> None:
     steps = json.loads((EXAMPLES / "flow.json").read_text(encoding="utf-8"))
     for position, step in enumerate(steps, start=1):
         if kind := step.get("event"):
-            data = json.dumps(step["data"]).encode()
-            board.hear(
-                LogEvent(
-                    type=kind,
-                    data=data,
-                    user_id="ann",
-                    at=AT,
-                    conversation_id=HERE,
-                    position=position,
-                )
-            )
+            board.hear(kind, json.dumps(step["data"]).encode(), position, HERE)
         assert board.changes() == step["patch"]
         shown = jsonpatch.apply_patch(shown, step["patch"])
         checker.validate(shown)

@@ -415,9 +415,9 @@ class Store(AgendaStore, Leases, Protocol):
         ...
 
     async def last_events(
-        self, kind: str, *, session_id: str, user_id: str, limit: int
+        self, kinds: Sequence[str], *, session_ids: Sequence[str], user_id: str, limit: int
     ) -> list[LogEvent]:
-        """The newest of one type that the log still has, oldest of them first."""
+        """The newest of these types that the log still has, oldest of them first."""
         ...
 
     async def log_bounds(self) -> LogBounds: ...

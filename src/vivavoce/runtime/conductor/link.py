@@ -23,7 +23,9 @@ from vivavoce.runtime.ports import ClientTools, Store, ToolOutput
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.session import effects as fx
 from vivavoce.session.events import Interrupted, Spoken
+from vivavoce.wire.conductor import confirm
 from vivavoce.wire.conductor.codes import ServerCode
+from vivavoce.wire.conductor.confirm import Click
 from vivavoce.wire.conductor.event import fault
 from vivavoce.wire.conductor.kinds import (
     CONFIRM,
@@ -96,7 +98,7 @@ class Link:
         role: Role,
         *,
         store: Store,
-        confirmed: Callable[[Link, str, bool], Awaitable[None]],
+        confirmed: Callable[[Link, str, Click], Awaitable[None]],
         gone: Callable[[Link, LiveSession], None],
     ) -> None:
         self.user_id, self.conversation_id, self.role = user_id, conversation_id, role
@@ -119,7 +121,7 @@ class Link:
         self._asked: dict[str, Asked] = {}  # in order: what is sent again
         self._answers: dict[str, asyncio.Future[ToolResult]] = {}
         self._reading: Reading | None = None
-        self._confirming: dict[str, str] = {}  # call → approval
+        self._confirming: dict[str, confirm.Asked] = {}  # by call
         self._over: OrderedDict[str, None] = OrderedDict()
         self._names: set[str] = set()  # call ids that models gave themselves
 
@@ -192,10 +194,13 @@ class Link:
             self._finish(call_id)
             failed = told.error is not None
             await reading.over(Spoken(reading.item_id, reading.start, failed))
-        elif (approval := self._confirming.pop(call_id, None)) is not None:
+        elif (asked := self._confirming.pop(call_id, None)) is not None:
             self._finish(call_id)
-            if (granted := _granted(told)) is not None:
-                await self._confirmed(self, approval, granted)
+            click = confirm.meant(asked, told, self.user_id)
+            if isinstance(click, Click):
+                await self._confirmed(self, asked.approval_id, click)
+            elif click != "failed":
+                self.refuse("invalid_event", _NO_CLICK)
         elif (answer := self._answers.get(call_id)) is not None and not answer.done():
             answer.set_result(told)
         else:
@@ -291,14 +296,18 @@ class Link:
         self._ask(call_id, SPEAK, orjson.dumps({"text": text}).decode(), tell=tell)
 
     def confirm(self, wanted: fx.Confirm) -> None:
-        call_id = f"confirm-{wanted.approval_id}"
+        """Once each, whoever wants it."""
+        asked = confirm.Asked(wanted.approval_id, self.user_id, wanted.question or "")
+        call_id = asked.call_id
         if wanted.question is None:
             if self._confirming.pop(call_id, None) is not None:
                 self._finish(call_id)
+        elif call_id in self._confirming or call_id in self._over:
+            pass
         elif self.tools is not None and CONFIRM in self.tools.reserved:
-            self._confirming[call_id] = wanted.approval_id
-            told = {"approvalId": wanted.approval_id, "question": wanted.question}
-            self._ask(call_id, CONFIRM, orjson.dumps(told).decode())
+            self._confirming[call_id] = asked
+            call = confirm.call_of(asked)
+            self._ask(call_id, call.name, call.arguments)
 
     async def asked(self, request: ToolRequest) -> ToolRequest:
         tools = self.tools
@@ -342,17 +351,10 @@ class Link:
         if self._reading is not None:
             self._finish(self._reading.call_id)
             self._reading = None
-        for call_id in list(self._confirming):
-            del self._confirming[call_id]
-            self._finish(call_id)
         self.show("idle")
         self._gone(self, live)
 
 
-def _granted(told: ToolResult) -> bool | None:
-    """What the user said by hand; None where they said neither."""
-    if told.error is not None or told.result is None:
-        return None
-    said = orjson.loads(told.result)
-    given = said.get("confirmed") if isinstance(said, dict) else said
-    return given if isinstance(given, bool) else None
+_NO_CLICK = (
+    'That is neither a yes nor a no to this request: {"approvalId": …, "approved": true} is one.'
+)

@@ -36,6 +36,7 @@ from vivavoce.runtime.calls.records import wire_id
 from vivavoce.runtime.conductor.left import heard, owed, unread
 from vivavoce.runtime.conductor.line import Line
 from vivavoce.runtime.conductor.link import Link, Unread
+from vivavoce.runtime.conductor.showing import show
 from vivavoce.runtime.ports import ClientTools
 from vivavoce.runtime.sessions.live import ELSEWHERE, LiveSession
 from vivavoce.runtime.sessions.making import Company
@@ -45,6 +46,7 @@ from vivavoce.runtime.sessions.records import begun, closed
 from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.session.events import End, Interrupted, News, Overheard, Reconfigure, Spoken
 from vivavoce.wire.conductor.codes import Close, ServerCode
+from vivavoce.wire.conductor.confirm import Click
 from vivavoce.wire.conductor.event import Event
 from vivavoce.wire.conductor.kinds import SessionStart, Tool, session_id_of
 from vivavoce.wire.events import TranscriptionCompleted, announce
@@ -195,6 +197,12 @@ class Conductor:
         else:
             link.again()
         return link
+
+    async def show(self, link: Link, line: Line, *, whole: bool) -> None:
+        """What it shows beside the talk, for as long as it is connected; `whole` where it may
+        show something already."""
+        parts = self._parts
+        await show(parts.store, parts.journal, parts.clock, link, line, whole=whole)
 
     async def leave(self, link: Link, line: Line) -> None:
         """Its connection is gone; what it was asked waits for another."""
@@ -360,10 +368,15 @@ class Conductor:
         if isinstance(live.companion, Link):
             live.companion.live = live
 
-    async def _confirmed(self, link: Link, approval_id: str, granted: bool) -> None:
+    async def _confirmed(self, link: Link, approval_id: str, click: Click) -> None:
         try:
             await self._approvals.resolve(
-                approval_id, link.user_id, granted=granted, by="click", role=link.role
+                approval_id,
+                link.user_id,
+                granted=click.granted,
+                by="click",
+                reach=click.reach,
+                role=link.role,
             )
         except VivavoceError as fault:
             log.info("An answer did not count: %s", type(fault).__name__)

@@ -117,18 +117,22 @@ class _Visit:
         self._here, self._socket, self._line = here, socket, line
         self._session_id, self._user_id, self._role = session_id, user_id, role
         self._link: Link | None = None
+        self._group: asyncio.TaskGroup | None = None
+        self._showing: asyncio.Task[None] | None = None
         self._strikes = Window(STRIKES, 60, clock=here.clock, what="messages that are none")
         self._events = Window(A_SECOND, 1, clock=here.clock, what="events")
 
     async def serve(self) -> None:
         try:
             async with asyncio.TaskGroup() as group:
+                self._group = group
                 writer = group.create_task(self._write(), name="runtime writer")
                 waiting = group.create_task(self._await_start(), name="runtime start")
                 try:
                     await self._read()
                 finally:
                     waiting.cancel()
+                    self._hide()
                     self._line.close(Close.LEFT)
                 await writer
                 raise _Over  # what was said goes on elsewhere; nobody waits for it here
@@ -241,7 +245,25 @@ class _Visit:
             words = "'sessionId' is another than that of the address."
             self._tell("invalid_event", words, event.id)
             return
-        self._link = await self._here.conductor.start(self._line, self._user_id, self._role, kind)
+        conductor = self._here.conductor
+        self._link = await conductor.start(self._line, self._user_id, self._role, kind)
+        self._hide()
+        if self._group is not None:
+            work = self._show(self._link, whole=self._link.known)
+            self._showing = self._group.create_task(work, name="runtime cards")
+
+    def _hide(self) -> None:
+        if self._showing is not None:
+            self._showing.cancel()
+
+    async def _show(self, link: Link, *, whole: bool) -> None:
+        try:
+            await self._here.conductor.show(link, self._line, whole=whole)
+        except VivavoceError as wrong:
+            self._tell(code_of(wrong), wrong.message)
+        except Exception:  # the boundary of this task: the talk goes on
+            log.exception("What a runtime shows could not be kept up to date")
+            self._tell("handler_error", "What is shown is not kept up to date any more.")
 
     def _hear(self, told: Error) -> None:
         """What a runtime met, for the log; its code where that is one of the protocol's."""

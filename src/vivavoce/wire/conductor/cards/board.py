@@ -53,7 +53,6 @@ from vivavoce.wire.events import (
     ToolProgress,
     ToolStarted,
 )
-from vivavoce.wire.records.talk import LogEvent
 
 MOST, MOST_CLOSED = 40, 12
 
@@ -90,15 +89,25 @@ class Board:
         self._told = new
         return whole(new) if old is None else between(old, new)
 
-    def hear(self, event: LogEvent) -> None:
+    @property
+    def waiting(self) -> dict[str, str]:
+        """What of this conversation waits for a yes: questions by the ids of their requests."""
+        mine = [card for card in self._cards if card["type"] == "approval" and card["open"]]
+        return {
+            card["approvalId"]: card.get("question", "")
+            for card in reversed(mine)
+            if card["id"] not in self._foreign
+        }
+
+    def hear(self, kind: str, encoded: bytes, position: int, conversation_id: str | None) -> None:
         """In the order of the log; what was heard already is nothing new."""
-        act = _ACTS.get(event.type)
-        if act is None or event.position <= self._position:
+        act = _ACTS.get(kind)
+        if act is None or position <= self._position:
             return
-        self._position = event.position
-        data = orjson.loads(event.data)
-        ours = event.conversation_id == self._conversation_id
-        if ours or event.type in _OF_THE_USER or any(map(self._has, _named(event.type, data))):
+        self._position = position
+        data = orjson.loads(encoded)
+        ours = conversation_id == self._conversation_id
+        if ours or kind in _OF_THE_USER or any(map(self._has, _named(kind, data))):
             try:
                 act(self, data, ours)
             except (LookupError, TypeError, ValueError):

@@ -1,9 +1,9 @@
 """JSON Patch (RFC 6902) from one list of cards to another.
 
-Why not a library: cards are told apart by their `id`, so little is left to find out, and every event
-of every runtime comes by here. `jsonpatch` finds the same operations for a talk with tools, in five
-times the time; applying them, which checks them before they go out, takes it fifteen times as long.
-In the tests it judges ours.
+Why not a library: cards are told apart by their `id`, so little is left to find out, and every
+event of every runtime comes by here. `jsonpatch` finds the same operations in a talk with tools, in
+five times the time; to apply them, which checks them before they go out, takes it fifteen times as
+long. In the tests it judges ours.
 """
 
 from __future__ import annotations
