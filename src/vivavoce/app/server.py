@@ -449,8 +449,8 @@ def _providers(
 
 
 def _reads(settings: Settings, engine: EmbeddedEngine | None) -> dict[str, Any]:
-    """How much the model reads: as its brain says, as the operator says, else by its name. And how
-    it takes others' tools."""
+    """How it takes the tools of clients; and how much the model reads: as its brain says, as the
+    operator says, else by its name."""
     how: dict[str, Any] = {"wrapped_tools": settings.conductor_wrapped_tools}
     if engine is not None:
         return {**how, "window": engine.window, "weigh": engine.weigh}

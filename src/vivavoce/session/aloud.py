@@ -8,7 +8,7 @@ sentence of one where the client takes them so. One is with the client, the othe
 
 from __future__ import annotations
 
-from vivavoce.session import saying
+from vivavoce.session import news, saying
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import Speak, StartTimer, StopTimer
 from vivavoce.session.events import Interrupted, Overheard, Spoken
@@ -102,6 +102,7 @@ def _over(piece: Piece, draft: Draft, *, silent: bool, sure: bool = True) -> Non
             saying.end_sound(item, draft, cut=False)
         elif item.complete and not left:
             saying.end_sound(item, draft, cut=False)
+            news.heard_out(item.response_id, draft)
         else:
             item.reported = (item.generated[: piece.end], item.elapsed(draft.now_ms))
             saying.store(item, draft)

@@ -148,6 +148,13 @@ def sounded(response_id: str, draft: Draft) -> None:
         _told(key, draft)
 
 
+def heard_out(response_id: str, draft: Draft) -> None:
+    """The user heard it to its end: whatever it asks is clear."""
+    for asked in draft.state.work.approvals.values():
+        if asked.response_id == response_id:
+            asked.clear_ms = min(asked.clear_ms, draft.now_ms)
+
+
 def said_already(words: str, draft: Draft) -> None:
     """What is to be said word for word was said by a response that we do not know as ours: we
     asked for it in an earlier life. It is not said again."""

@@ -400,9 +400,8 @@ class ToolExecutor:
             if self._gate is not None:
                 changes = tools.changes(request.name, arguments)
                 wants, of = tools.wants(request.name, arguments), request.task_id
-                foreign = None if request.tools is None else tools.definition(request.name)
                 result = await self._gate.admit(
-                    call, changes, arguments, wants, of, request.role, foreign
+                    call, changes, arguments, wants, of, request.role, request.tools
                 )
             ran = result is None
             if result is None:
