@@ -122,6 +122,7 @@ async def test_a_click_is_a_yes_and_both_show_it(tmp_path: Path) -> None:
             assert {"name": "command", "text": "rm config.py"} in card["arguments"]
             await theirs.until("approval", status="pending")
             assert not other.calls("ui.confirm"), "it has no such tool"
+            assert card["holds"] == (await mine.until("tool", status="waiting"))["id"]
             assert (tmp_path / "config.py").exists()
             yes = {"approvalId": asked["approvalId"], "approved": True}
             await runtime.result(call["callId"], yes)
@@ -151,8 +152,9 @@ async def test_what_is_not_plainly_a_yes_decides_nothing(tmp_path: Path) -> None
             await runtime.until(lambda: "I left it." in runtime.spoken)
             late = {"approvalId": waiting["id"], "approved": True}
             await runtime.result(call["callId"], late)
-            await runtime.say("still there?")
-            await runtime.until(lambda: "You said: still there?." in runtime.spoken)
+            await runtime.say("and now")
+            await runtime.until(lambda: "You said: and now." in runtime.spoken)
+            assert runtime.errors == ["invalid_event"]
         assert (tmp_path / "config.py").exists()
 
 
@@ -179,11 +181,11 @@ async def test_a_question_that_waits_is_asked_again_under_the_same_id(tmp_path: 
 
 
 async def test_an_intent_shows_what_was_understood_and_is_taken_back(tmp_path: Path) -> None:
-    call = {"title": "Call Anna", "scheduled_at": "tomorrow at 9"}
+    call = {"title": "Call Anna", "trigger_type": "time", "scheduled_at": "tomorrow at 9"}
     script = Script(
         rules=(
             Rule(when="remind me", calls=(ToolUse("submit_new_task_intent", call),)),
-            Rule(result_of="submit_new_task_intent", say="It is on your list. {output}"),
+            Rule(result_of="submit_new_task_intent", say="It is on your list."),
             Rule(when="undo that", calls=(ToolUse("retract_intent", {}),)),
             Rule(result_of="retract_intent", say="Taken back."),
         )

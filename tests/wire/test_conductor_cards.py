@@ -286,6 +286,21 @@ def test_what_needs_a_yes_is_shown_as_it_is_and_says_if_there_is_more() -> None:
     assert sum(len(one["text"]) for one in card["arguments"]) == 4_000
 
 
+def test_what_waits_for_a_yes_does_not_run() -> None:
+    log = Log()
+    log.hear(started(tool="bash"))
+    approval, tool = log.hear(asked(call_id=f"call_1@{HERE}"))
+    assert (approval["holds"], tool["status"]) == (tool["id"], "waiting")
+    approval, tool = log.hear(resolved())
+    assert (approval["holds"], tool["status"]) == (tool["id"], "running")
+    log = Log()
+    log.hear(delegated())
+    approval, task = log.hear(asked(call_id="call_1", task_id="task_1"), None)
+    assert (approval["holds"], task["status"]) == (task["id"], "waiting")
+    [task] = log.hear(resolved(), None)
+    assert task["status"] == "running"
+
+
 @pytest.mark.parametrize(
     ("by", "status"),
     [("click", "denied"), ("cancel", "denied"), ("timeout", "expired"), ("restart", "expired")],
@@ -516,7 +531,13 @@ voice_events = st.one_of(
         suggestion=st.none() | texts,
         output_preview=st.none() | texts,
     ),
-    st.builds(asked, approvals, because=st.none() | texts),
+    st.builds(
+        asked,
+        approvals,
+        because=st.none() | texts,
+        call_id=st.none() | calls,
+        task_id=st.none() | tasks,
+    ),
     st.builds(resolved, st.sampled_from(["click", "timeout"]), granted=st.booleans()),
     st.builds(
         lambda i, status, n, payload: replace(submitted(i, status, n), payload=payload),

@@ -268,6 +268,7 @@ class Board:
                 id=card_id,
                 at=data["timestamp"],
                 tool=data["tool_name"],
+                holds=self._held_up(data),
                 arguments=given,
                 more=more or None,
                 **told,
@@ -276,10 +277,24 @@ class Board:
         if not ours:
             self._foreign.add(card_id)
 
+    def _held_up(self, data: Data) -> str | None:
+        """What does not run before the yes."""
+        call_id = data.get("call_id") or ""
+        names = [_tool_id(call_id.removesuffix(f"@{self._conversation_id}"))]
+        names += [_task(data)] if data.get("task_id") else []
+        for known in filter(None, map(self._find, names)):
+            if known["status"] == "running":
+                self._change(known, status="waiting")
+                return str(known["id"])
+        return None
+
     def _resolved(self, data: Data, ours: bool) -> None:
         known = self._find(_approval(data))
         if known is None or not known["open"]:
             return
+        held = self._find(known.get("holds", ""))
+        if held is not None and held["status"] == "waiting" and "question" not in held:
+            self._change(held, status="running")
         if known["id"] in self._foreign:
             self._drop(known["id"])
             return

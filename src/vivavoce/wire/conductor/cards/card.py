@@ -141,6 +141,9 @@ class ApprovalCard(Card):
     approval_id: Id
     question: Annotated[Text | None, Field(description="To be answered with yes or no.")] = None
     tool: Line
+    holds: Annotated[
+        Id | None, Field(description="The card of the tool or task that waits for it.")
+    ] = None
     arguments: Annotated[list[Argument], Field(max_length=MOST_ROWS)]
     more: Annotated[
         bool | None,
