@@ -192,6 +192,8 @@ class Link:
             self._finish(call_id)
             failed = told.error is not None
             await reading.over(Spoken(reading.item_id, reading.start, failed))
+            if self.live is None:  # nobody else says so
+                self.show("thinking" if self._expecting else "idle")
         elif (approval := self._confirming.pop(call_id, None)) is not None:
             self._finish(call_id)
             if (granted := _granted(told)) is not None:
@@ -215,6 +217,8 @@ class Link:
             await reading.over(event)
         elif self.live is not None:
             await self.live.post(event)
+        if self.live is None:
+            self.show("listening")
 
     # --- The client's tools -------------------------------------------------------------
 
