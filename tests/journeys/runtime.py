@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -32,6 +32,14 @@ def event(kind: str, body: Mapping[str, Any], event_id: str | None = None) -> di
     }
 
 
+class Cut(Exception):
+    """The line is gone, as it was to be."""
+
+
+async def _nothing(what: str) -> None:
+    pass
+
+
 class Runtime:
     """Answers the server's own calls at once, its tools by what it was given; keeps what it saw.
 
@@ -51,6 +59,9 @@ class Runtime:
         self.closed: tuple[int, str] | None = None
         self.changed = asyncio.Event()
         self._at = 0
+        self.point: Callable[[str], Awaitable[None]] = _nothing
+        """Called with each message, whichever way it goes: before it is dealt with, after it was
+        sent."""
         self._socket: ClientConnection | None = None
 
     @asynccontextmanager
@@ -73,7 +84,13 @@ class Runtime:
     async def send(self, kind: str, event_id: str | None = None, /, **body: Any) -> str:
         made = event(kind, body, event_id)
         await self.raw(json.dumps(made))
+        await self.point(f"sent {kind}")
         return str(made["id"])
+
+    def cut(self) -> None:
+        """As a cable that is pulled."""
+        assert self._socket is not None
+        self._socket.transport.abort()
 
     async def raw(self, text: str | bytes) -> None:
         assert self._socket is not None
@@ -93,6 +110,7 @@ class Runtime:
                 _CHECK.validate(told)
                 ((kind, body),) = told["kind"].items()
                 self.seen.append((kind, body))
+                await self.point(f"got {kind} {body.get('name', '')}".strip())
                 if kind == "toolCall":
                     await self._called(body)
                 self.changed.set()
@@ -152,6 +170,8 @@ class Runtime:
         try:
             async with asyncio.timeout(seconds):
                 while not done():
+                    if self.closed is not None and self.point is not _nothing:
+                        raise Cut
                     self.changed.clear()
                     await self.changed.wait()
         except TimeoutError:

@@ -194,6 +194,8 @@ class Link:
             self._finish(call_id)
             failed = told.error is not None
             await reading.over(Spoken(reading.item_id, reading.start, failed))
+            if self.live is None:  # nobody else says so
+                self.show("thinking" if self._expecting else "idle")
         elif (asked := self._confirming.pop(call_id, None)) is not None:
             self._finish(call_id)
             click = confirm.meant(asked, told, self.user_id)
@@ -220,6 +222,8 @@ class Link:
             await reading.over(event)
         elif self.live is not None:
             await self.live.post(event)
+        if self.live is None:
+            self.show("listening")
 
     # --- The client's tools -------------------------------------------------------------
 
