@@ -1,5 +1,5 @@
-"""What a runtime shows beside the talk, at a whole server, by nothing but what is published: patches
-applied by a library of others, and checked against the schema."""
+"""What a runtime shows beside the talk, at a whole server, by nothing but what is published:
+others' library applies the patches, and the schema judges what comes of them."""
 
 from __future__ import annotations
 
