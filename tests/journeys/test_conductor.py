@@ -245,7 +245,10 @@ async def test_a_tool_that_changes_something_waits_for_a_yes_aloud_or_by_hand(
     confirm = {"name": "ui.confirm", "inputSchema": {"type": "object"}}
     async with embedded(tmp_path, script=SCRIPT) as st:
         runtime = runtime_with(st, LIGHT, confirm)
-        runtime.tools["ui.confirm"] = lambda given: {"confirmed": True}
+        runtime.tools["ui.confirm"] = lambda given: {
+            "approvalId": given["approvalId"],
+            "approved": True,
+        }
         async with runtime.connected():
             await runtime.say("The light, please")
             await runtime.at_rest()
