@@ -9,11 +9,13 @@ import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
+from tests.contract.postgres import drop_database, new_database
 from tests.journeys.embedded import embedded
 from tests.journeys.process import Server
 from tests.journeys.runtime import Cut, Runtime
@@ -24,7 +26,7 @@ from vivavoce.testing.provider import ScriptedProvider
 LINES = ["How full is the battery?", "Hello"]
 ANSWERS = ["The battery is at 80 percent.", "Hi there!"]
 _LOST = (Cut, ConnectionClosed, InvalidHandshake, OSError)
-_UNLIMITED = {"user_messages_per_minute": 0, "conductor_connections": 0}
+_UNLIMITED: dict[str, Any] = {"user_messages_per_minute": 0, "conductor_connections": 0}
 
 
 def new(url: str) -> Runtime:
@@ -108,9 +110,10 @@ async def test_the_line_is_cut_at_every_message(tmp_path: Path) -> None:
 
 
 @asynccontextmanager
-async def in_front_of(st: Stage, folder: Path) -> AsyncIterator[Server]:
+async def in_front_of(st: Stage, folder: Path, **more: str) -> AsyncIterator[Server]:
     """A server of its own process, whose provider is another that stays."""
     provider = ScriptedProvider()
+    folder.mkdir(exist_ok=True)
     server = Server(
         provider,
         folder,
@@ -118,6 +121,7 @@ async def in_front_of(st: Stage, folder: Path) -> AsyncIterator[Server]:
         VIVAVOCE_API_KEY="any",
         VIVAVOCE_FALLBACKS="none",
         VIVAVOCE_USER_MESSAGES_PER_MINUTE="0",
+        **more,
     )
     await server.start()
     try:
@@ -131,8 +135,7 @@ async def in_front_of(st: Stage, folder: Path) -> AsyncIterator[Server]:
 @pytest.mark.timeout(900)
 async def test_the_server_is_killed_at_every_message(some: int, tmp_path: Path) -> None:
     chance = random.Random(20261119)
-    (own := tmp_path / "own").mkdir()
-    async with embedded(tmp_path, script=SCRIPT) as st, in_front_of(st, own) as server:
+    async with embedded(tmp_path, script=SCRIPT) as st, in_front_of(st, tmp_path / "own") as server:
         points = list(enumerate(await counted(server.url)))
         for place, what in chance.sample(points, some) if some else points:
             runtime = new(server.url)
@@ -155,3 +158,41 @@ async def test_the_server_is_killed_at_every_message(some: int, tmp_path: Path) 
                 fault.add_note(f"killed at {place}: {what}; saw {runtime.seen}")
                 fault.add_note(server.log()[-4000:])
                 raise
+
+
+@pytest.mark.parametrize("killed", [False, True])
+@pytest.mark.timeout(180)
+async def test_a_runtime_goes_on_at_another_server_with_the_call_that_was_open(
+    killed: bool, tmp_path: Path
+) -> None:
+    database = new_database()
+    try:
+        async with embedded(tmp_path, script=SCRIPT) as st:
+            one = in_front_of(
+                st, tmp_path / "one", VIVAVOCE_DATABASE_URL=database, VIVAVOCE_INSTANCE="one"
+            )
+            two = in_front_of(
+                st, tmp_path / "two", VIVAVOCE_DATABASE_URL=database, VIVAVOCE_INSTANCE="two"
+            )
+            async with one as first, two as second:
+                runtime, there = new(first.url), new(second.url)
+                runtime.holds = {"battery.level"}
+                async with runtime.connected():
+                    await runtime.say(LINES[0])
+                    (call,) = [await runtime.called("battery.level")]
+                    if killed:
+                        await first.stop(signal.SIGKILL)
+                        await runtime.until(lambda: runtime.closed is not None)
+                    there = Runtime(second.url, runtime.session_id, tools=[BATTERY])
+                    there.tools = runtime.tools
+                    async with there.connected():
+                        await there.until(lambda: there.spoken == [ANSWERS[0]], 30)
+                        await there.at_rest()
+                        await runtime.until(lambda: runtime.closed is not None)
+                if not killed:
+                    assert runtime.closed is not None
+                    assert runtime.closed[0] == 4409
+                assert there.ran == [(call["callId"], "battery.level")]
+                assert runtime.spoken == []
+    finally:
+        drop_database(database)

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -206,7 +207,7 @@ async def test_many_lines_that_say_nothing_are_closed_and_whoever_speaks_is_serv
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < 3 * many + 500:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 3 * many + 500), hard))
-    bounds = {
+    bounds: dict[str, Any] = {
         "conductor_connections": 0,
         "conductor_user_connections": 0,
         "conductor_start_seconds": 8.0,
