@@ -36,7 +36,7 @@ from vivavoce.runtime.calls.records import wire_id
 from vivavoce.runtime.conductor.left import heard, owed, unread
 from vivavoce.runtime.conductor.line import Line
 from vivavoce.runtime.conductor.link import Link, Unread
-from vivavoce.runtime.conductor.showing import show
+from vivavoce.runtime.conductor.showing import Screens
 from vivavoce.runtime.ports import ClientTools
 from vivavoce.runtime.sessions.live import ELSEWHERE, LiveSession
 from vivavoce.runtime.sessions.making import Company
@@ -116,6 +116,7 @@ class Conductor:
         self._parts, self._voice, self._texting = parts, voice, voice.texting
         self._approvals, self._offer, self.rules = approvals, offer, rules
         self._links: dict[tuple[str, str], Link] = {}
+        self._screens = Screens(parts.store, parts.journal, parts.clock)
         self._lines: Counter[str] = Counter()  # by user
         self._group: asyncio.TaskGroup | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -201,8 +202,7 @@ class Conductor:
     async def show(self, link: Link, line: Line, *, whole: bool) -> None:
         """What it shows beside the talk, for as long as it is connected; `whole` where it may
         show something already."""
-        parts = self._parts
-        await show(parts.store, parts.journal, parts.clock, link, line, whole=whole)
+        await self._screens.show(link, line, whole=whole)
 
     async def leave(self, link: Link, line: Line) -> None:
         """Its connection is gone; what it was asked waits for another."""
