@@ -175,7 +175,8 @@ class Runtime:
                     self.changed.clear()
                     await self.changed.wait()
         except TimeoutError:
-            raise AssertionError(f"never came; saw {self.seen}, closed {self.closed}") from None
+            told = f"closed {self.closed}; saw last {self.seen[-12:]}"
+            raise AssertionError(f"never came; {told}") from None
 
     async def wait_for(self, kind: str, count: int = 1) -> dict[str, Any]:
         await self.until(lambda: len(self.all(kind)) >= count)

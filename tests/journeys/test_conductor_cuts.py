@@ -105,7 +105,7 @@ async def test_the_line_is_cut_at_every_message(tmp_path: Path) -> None:
                 await hold(runtime, unmended)
                 await check(runtime, st.http)
             except BaseException as fault:
-                fault.add_note(f"cut at {place}: {what}; saw {runtime.seen}")
+                fault.add_note(f"cut at {place}: {what}; saw {runtime.seen[-8:]}")
                 raise
 
 
@@ -155,7 +155,7 @@ async def test_the_server_is_killed_at_every_message(some: int, tmp_path: Path) 
                 async with httpx.AsyncClient(base_url=server.url, trust_env=False) as http:
                     await check(runtime, http)
             except BaseException as fault:
-                fault.add_note(f"killed at {place}: {what}; saw {runtime.seen}")
+                fault.add_note(f"killed at {place}: {what}; saw {runtime.seen[-8:]}")
                 fault.add_note(server.log()[-4000:])
                 raise
 
