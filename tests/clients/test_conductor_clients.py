@@ -341,7 +341,7 @@ async def test_a_runtime_by_someone_with_the_schema_alone_holds_a_conversation(
         await user.until("state: idle")
         await user.type("Tell me a story")
         await user.until("speaking: Once upon a time")
-        await asyncio.sleep(0.3)  # some words of it
+        await user.until("word: upon")
         await user.type("")
         heard = (await user.until("interrupted: ")).removeprefix("interrupted: ")
         assert STORY.startswith(heard)

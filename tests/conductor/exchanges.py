@@ -18,7 +18,7 @@ from vivavoce.conductor.line import Line, LineEnded, NoLine
 
 FILE = ROOT / "docs" / "conductor" / "conformance" / "exchanges.json"
 SESSION = "3f0c9f3e-51a6-4f3b-9a1d-6d2b7c8e9f10"
-_PATIENCE = 2.0
+_PATIENCE = 10.0
 
 
 def exchanges() -> list[dict[str, Any]]:

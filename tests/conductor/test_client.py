@@ -95,6 +95,16 @@ async def test_a_line_that_is_cut_comes_back_and_nothing_said_is_lost() -> None:
         assert await line.next("userAudioTranscriptFinal") == {"text": "Still there?"}
 
 
+async def test_what_is_said_before_it_begins_waits_for_the_connection() -> None:
+    async with far() as end:
+        client = Client(end.url)
+        await client.say("Hello")
+        async with client:
+            line = await end.line()
+            await line.next("sessionStart")
+            assert await line.next("userAudioTranscriptFinal") == {"text": "Hello"}
+
+
 async def test_a_server_that_ends_with_a_reason_is_told_with_it() -> None:
     async with far() as end, Client(end.url, waits=FAST) as client:
         line = await end.line()
@@ -417,6 +427,13 @@ async def test_a_memory_that_cannot_be_written_is_told_and_the_tool_runs(tmp_pat
         await line.call("a", "battery")
         assert (await line.next("toolResult"))["result"] == "0.8"
         assert "handler_error" in codes(await until(client, Fault))
+
+
+async def test_a_memory_that_cannot_be_read_is_told_and_the_client_begins(tmp_path: Path) -> None:
+    async with far() as end, Client(end.url, memory=FileMemory(tmp_path)) as client:  # a folder
+        await (await end.line()).next("sessionStart")
+        seen = await until(client, Connection, state="connected")
+        assert codes(seen) == ["handler_error"]
 
 
 # --- What it costs --------------------------------------------------------------------------

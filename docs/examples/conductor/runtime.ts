@@ -147,6 +147,7 @@ function speak(callId: string, text: string): void {
       print("spoken", text);
       return answer(callId, { spoken: true });
     }
+    print("word", word.trim());
     speaking.heard += Array.from(word).length;
   }, MS_A_WORD);
   speaking = { callId, text, heard: 0, timer };

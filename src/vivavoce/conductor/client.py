@@ -166,12 +166,9 @@ class Client:
             stub=self._stub is not None,
             waits=self._waits,
         )
-        memory = self._memory
-        kept = await asyncio.to_thread(memory.load, self.session_id) if memory else ()
-        self._machine = Machine(app, kept)
+        self._machine = Machine(app, await self._remembered())
         self._owner = await asyncio.TaskGroup().__aenter__()
         self._root = self._owner.create_task(self._live(self._machine))
-        await self._facts.put(facts.Begin())
         return self
 
     async def __aexit__(
@@ -196,14 +193,15 @@ class Client:
     # --- Orders -----------------------------------------------------------------------------
 
     async def _live(self, machine: Machine) -> None:
+        fact: facts.Fact = facts.Begin()
         try:
             async with asyncio.TaskGroup() as group:
                 while True:
-                    fact = await self._facts.get()
                     for order in machine.handle(fact):
                         await self._perform(order, group)
                     if isinstance(fact, facts.Leave):
                         raise _Left
+                    fact = await self._facts.get()
         except* _Left:
             pass
 
@@ -242,14 +240,26 @@ class Client:
             self._missed += 1
         self._news.set()
 
+    async def _remembered(self) -> Sequence[Entry]:
+        if self._memory is None:
+            return ()
+        try:
+            return await asyncio.to_thread(self._memory.load, self.session_id)
+        except OSError as fault:
+            self._forgets(fault)
+            return ()
+
     async def _keep(self, entry: Entry) -> None:
         if self._memory is None:
             return
         try:
             await asyncio.to_thread(self._memory.keep, self.session_id, entry)
         except OSError as fault:
-            told = f"A call cannot be remembered over a restart: {fault}"
-            self._tell(seen.Fault("handler_error", told, "client"))
+            self._forgets(fault)
+
+    def _forgets(self, fault: OSError) -> None:
+        told = f"A call cannot be remembered over a restart: {fault}"
+        self._tell(seen.Fault("handler_error", told, "client"))
 
     async def _wait(self, seconds: float) -> None:
         await self._sleep(seconds)

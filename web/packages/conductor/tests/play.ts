@@ -3,6 +3,8 @@
 
 import { isDeepStrictEqual } from "node:util";
 
+import { vi } from "vitest";
+
 import { BaseClient, type Options } from "../src/client.js";
 import { FileMemory } from "../src/file.js";
 import type { Line, Listener } from "../src/line.js";
@@ -11,7 +13,8 @@ import { tool, type ClientTool } from "../src/tools.js";
 import { newId } from "../src/wire.js";
 
 export const SESSION = "3f0c9f3e-51a6-4f3b-9a1d-6d2b7c8e9f10";
-const PATIENCE_MS = 2_000;
+const PATIENCE_MS = 10_000;
+vi.setConfig({ testTimeout: 30_000 }); // where a machine is busy
 
 export type Body = Record<string, unknown>;
 export interface Exchange {
