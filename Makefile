@@ -23,7 +23,7 @@ PYTHON_CLIENTS := $(OTHERS)/.ready
 KEEPERS := .venv-tools
 KEEPING := $(KEEPERS)/.ready
 
-.PHONY: help run test test-full journey bench lint setup page models models-all clients frames clean docs lock audit sbom
+.PHONY: help run test test-full journey bench lint setup page conductor models models-all clients frames clean docs lock audit sbom
 help: ## What there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
@@ -85,6 +85,10 @@ frames: setup models $(PYTHON_CLIENTS) ## Note anew what those clients send (tes
 	$(BIN)/pytest tests/clients/test_python_clients.py --record
 
 page: $(PAGE) ## Build the page that the server shows
+
+conductor: $(MODULES) ## Pack the conductor's client for npm: dist/vivavoce-conductor-*.tgz
+	mkdir -p dist
+	$(NPM) run conductor
 
 run: $(SERVING) $(PAGE) ## Serve http://127.0.0.1:8080 (fetches its models, 1.3 GB, once)
 	$(BIN)/vivavoce serve

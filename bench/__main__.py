@@ -20,6 +20,7 @@ SHORT = {
     "sse": "bench.sse",
     "sideband": "bench.sideband",
     "memory": "bench.memory",
+    "conductor": "bench.conductor",
     "media": "bench.media.delay",
     "mouth": "bench.mouth",
     "tools": "bench.tools.calls",

@@ -6,6 +6,7 @@ test fails when they are not.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
@@ -16,6 +17,9 @@ from vivavoce.engine.turn import machine as engine_turns
 from vivavoce.errors import SPOKEN, Recovery
 from vivavoce.session.machine import diagram
 from vivavoce.wire import events as voice_events
+from vivavoce.wire.conductor import published
+from vivavoce.wire.conductor.cards.board import document_schema
+from vivavoce.wire.conductor.codes import CLOSES, CODES, RECONNECT
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -91,6 +95,24 @@ _SAID_AT_ONCE = (Recovery.TELL, Recovery.NEXT_PROVIDER)
 _QUIET = ("transcription_failed", "not_the_protocol")
 
 
+def codes() -> str:
+    rows = ["| code | from | means | send it again later? |", "|---|---|---|---|"]
+    rows += [
+        f"| `{name}` | {code.source} | {code.means} | {'yes' if code.again else ''} |"
+        for name, code in CODES.items()
+    ]
+    return "\n".join(rows)
+
+
+def closes() -> str:
+    rows = ["| closed with | because | connect again? |", "|---|---|---|"]
+    rows += [
+        f"| {int(code)} | {words} | {'yes' if code in RECONNECT else 'no'} |"
+        for code, words in CLOSES.items()
+    ]
+    return "\n".join(rows)
+
+
 def decisions() -> str:
     pages = sorted((DOCS / "adr").glob("[0-9]*.md"))
     return "\n".join(f"- [{_title(page)}](adr/{page.name})" for page in pages)
@@ -106,6 +128,8 @@ PARTS = (
     Part(DOCS / "architecture.md", "faults", faults),
     Part(DOCS / "architecture.md", "rooms", docs_rooms.table),
     Part(ROOT / "README.md", "map", docs_rooms.the_map),
+    Part(DOCS / "conductor.md", "conductor codes", codes),
+    Part(DOCS / "conductor.md", "conductor closes", closes),
     Part(DOCS / "engine.md", "turns", turns),
     Part(DOCS / "events.md", "events", events),
     Part(DOCS / "index.md", "decisions", decisions),
@@ -113,8 +137,30 @@ PARTS = (
 )
 
 
+@dataclass(frozen=True)
+class Whole:
+    """A file that is made as a whole."""
+
+    file: Path
+    made: Callable[[], object]
+    name: str = "all of it"
+
+    def current(self) -> str:
+        return self.file.read_text(encoding="utf-8") if self.file.exists() else ""
+
+    def expected(self) -> str:
+        return json.dumps(self.made(), indent=2) + "\n"
+
+
+FILES = (
+    Whole(DOCS / "conductor" / "event.schema.json", published.schema),
+    Whole(DOCS / "conductor" / "asyncapi.json", published.asyncapi),
+    Whole(DOCS / "conductor" / "cards.schema.json", document_schema),
+)
+
+
 def main() -> None:
-    stale = [part for part in PARTS if part.expected() != part.current()]
+    stale = [part for part in (*PARTS, *FILES) if part.expected() != part.current()]
     for part in stale:
         if "--write" in sys.argv[1:]:
             part.file.write_text(part.expected(), encoding="utf-8")

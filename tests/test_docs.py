@@ -199,6 +199,12 @@ def test_the_plug_in_of_the_tools_page_is_the_one_in_the_examples() -> None:
         assert f"\n{read(file)}```" in read(ROOT / "docs" / "tools.md"), file.name
 
 
+def test_the_apps_of_the_clients_page_are_the_ones_in_the_examples() -> None:
+    for name in ("battery.py", "battery.mjs"):
+        file = ROOT / "docs" / "examples" / "conductor" / name
+        assert f"\n{read(file)}```" in read(ROOT / "docs" / "conductor-clients.md"), name
+
+
 async def test_the_plug_in_can_be_loaded_and_run(monkeypatch: pytest.MonkeyPatch) -> None:
     group = tomllib.loads(read(PLUG_IN / "pyproject.toml"))["project"]["entry-points"][ENTRY_POINTS]
     monkeypatch.syspath_prepend(str(PLUG_IN))

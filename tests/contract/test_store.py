@@ -289,6 +289,15 @@ async def test_entries_come_in_the_order_of_the_conversation(backend: Backend) -
     assert texts == ["first", "tie a", "tie b", "late"]
 
 
+async def test_a_conversation_is_there_for_the_server_whoever_has_it(backend: Backend) -> None:
+    known = conversation()
+    async with backend.store() as store:
+        await store.commit(BASE)
+        assert await store.has_conversation(known.id)
+        assert not await store.has_conversation(uid("another"))
+        assert await store.conversation(known.id, user_id="somebody else") is None
+
+
 async def test_a_session_and_a_conversation_keep_when_and_whose_they_are(backend: Backend) -> None:
     async with backend.store() as store:
         await store.commit(BASE)

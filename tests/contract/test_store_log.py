@@ -64,9 +64,14 @@ async def test_the_newest_of_one_type_are_found_after_reopening(backend: Backend
             await store.commit([Announce(event(kind, data=b"%d" % n, **of))])
     async with backend.store() as store:
 
-        async def found(session_id: str, limit: int, user_id: str = "ann") -> list[bytes]:
+        async def found(
+            session_id: str, limit: int, user_id: str = "ann", *also: str
+        ) -> list[bytes]:
             turns = await store.last_events(
-                "turn.traced", session_id=session_id, user_id=user_id, limit=limit
+                ("turn.traced", *also),
+                session_ids=session_id.split(),
+                user_id=user_id,
+                limit=limit,
             )
             return [turn.data for turn in turns]
 
@@ -74,7 +79,9 @@ async def test_the_newest_of_one_type_are_found_after_reopening(backend: Backend
         assert await found("vs_0", 2) == [b"3", b"5"], "the newest, oldest of them first"
         assert await found("vs_1", 100) == [b"7", b"9"]
         assert await found("vs_1", 100, "bob") == [b"11"]
-        assert await found("vs_0", 0) == await found("vs_2", 100) == []
+        assert await found("vs_0", 0) == await found("vs_2", 100) == await found("", 9) == []
+        assert await found("vs_1 vs_0 vs_2", 3) == [b"5", b"7", b"9"]
+        assert await found("vs_1 vs_0", 3, "ann", "speech.started") == [b"8", b"9", b"10"]
 
 
 async def test_the_bytes_of_an_event_come_back_as_they_were(backend: Backend) -> None:

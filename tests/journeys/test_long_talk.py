@@ -57,11 +57,11 @@ async def test_the_first_decision_is_known_however_long_the_talk_and_after_a_ret
             assert brain.count(brain.told) < 4_000
         session_id = said.message.session_id or ""
         updates = await st.here.store.last_events(
-            ContextUpdated.type, session_id=session_id, user_id="local", limit=50
+            (ContextUpdated.type,), session_ids=(session_id,), user_id="local", limit=50
         )
         assert sum(b'"window"' in event.data for event in updates) in range(1, 12)
         errors = await st.here.store.last_events(
-            "error", session_id=session_id, user_id="local", limit=50
+            ("error",), session_ids=(session_id,), user_id="local", limit=50
         )
         assert errors == []
 

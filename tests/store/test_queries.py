@@ -199,6 +199,7 @@ async def test_sessions_are_limited_across_processes(url: str) -> None:
         reads.OPEN_CALLS,
         reads.TOOL_STATS,
         reads.CONVERSATION,
+        reads.ANY_CONVERSATION,
         reads.SESSION,
         reads.ACTIVE_SESSIONS,
         reads.SNAPSHOT,
@@ -235,6 +236,8 @@ async def test_no_query_reads_a_whole_table(sqlite_url: str, query: Select[Any] 
         "goal_ids": [uid("x")],
         "ids": [uid("x")],
         "texts": ["x"],
+        "kinds": ["x", "y"],
+        "session_ids": ["x", "y"],
         "users": ["ann"],
         "by": "one",
     }

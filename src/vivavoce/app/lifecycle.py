@@ -22,6 +22,7 @@ from vivavoce.errors import VivavoceError
 from vivavoce.runtime.ports import Claimed
 from vivavoce.runtime.sessions.summaries import Summaries
 from vivavoce.server.services import Services
+from vivavoce.wire.conductor.codes import Close
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +86,7 @@ async def running(here: Server) -> AsyncIterator[None]:
             await stack.enter_async_context(here.inside.running(here.answering))
         await stack.enter_async_context(here.toolset.running(here.answering))
         await stack.enter_async_context(here.intents.running(here.answering))
-        async with here.registry.running(), here.work.running():
+        async with here.registry.running(), here.work.running(), here.conductor.running():
             take = partial(_take, here, group, chores)
             chores.append(group.create_task(here.instance.run(take), name="instance"))
             # Before anyone can ask for what is being picked up.
@@ -123,6 +124,7 @@ async def stop(here: Server) -> None:
         here.instance.draining = True
         here.registry.close()
         await _drain(here)
+    here.conductor.close(Close.RESTART)
     await here.background.stop(here.settings.shutdown_seconds / 2)
     await here.registry.stop()
     here.journal.close()

@@ -16,8 +16,9 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,9 @@ from sqlalchemy.engine import make_url
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import CloseCode, Frame
+from websockets.http11 import Request
 
 from vivavoce import __version__, logs
 from vivavoce.app.lifecycle import Server, stop
@@ -35,6 +39,7 @@ from vivavoce.app.settings import Settings
 from vivavoce.errors import PayloadTooLarge, RequestTimeout, Unavailable, VivavoceError
 from vivavoce.intents.registry.intents import IntentRegistry
 from vivavoce.runtime.agents.source import AgentSource
+from vivavoce.server.gate.auth import CONDUCTOR
 from vivavoce.server.problems import problem
 from vivavoce.wire.values import Value
 
@@ -43,6 +48,7 @@ log = logging.getLogger(__name__)
 # Of a WebSocket: three times what the engine takes, which answers what is too large with an
 # error event. Only beyond this is the connection closed.
 MAX_FRAME = 64 * 1024 * 1024
+MOST_FRAGMENTS = 1024  # of one message
 
 
 def collect_rarely() -> None:
@@ -146,11 +152,12 @@ def listener_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
         connections=min(settings.max_connections, max(_FEWEST, _open_files() - _OTHER_FILES)),
         header_seconds=settings.header_seconds,
         stall_seconds=settings.stall_seconds,
+        messages={CONDUCTOR: settings.conductor_message_bytes},
     )
     return BoundedConfig(
         app,
         bounds=bounds,
-        ws="websockets-sansio",
+        ws=BoundedSocket,
         ws_max_size=MAX_FRAME,
         log_config=None,
         access_log=settings.log_level == "debug",
@@ -203,6 +210,8 @@ class Bounds(Value):
     """More than that, for probes alone."""
     header_seconds: float = 10.0
     stall_seconds: float = 60.0
+    messages: Mapping[str, int] = field(default_factory=dict)
+    """By path: bytes of a WebSocket's message, where that is less than of others."""
 
 
 class BoundedConfig(uvicorn.Config):
@@ -367,6 +376,57 @@ class BoundedConnection(HttpToolsProtocol):
         self._forget()
         self.transport.write(head + bytes(answer.body))
         self.transport.close()
+
+
+class BoundedSocket(WebSocketsSansIOProtocol):
+    """One WebSocket. A message has a limit by its path, in bytes and in fragments; whoever does not
+    read is answered no pings, and is cut off in time."""
+
+    config: BoundedConfig
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self._stalled: asyncio.TimerHandle | None = None
+
+    def handle_connect(self, event: Request) -> None:
+        path = event.path.partition("?")[0]
+        if (most := self.config.bounds.messages.get(path)) is not None:
+            self.conn.max_message_size = most
+        super().handle_connect(event)
+
+    def handle_cont(self, event: Frame) -> None:
+        if self.close_sent:
+            return  # what was on its way
+        if len(self.frames) >= MOST_FRAGMENTS:
+            # Empty ones count for nothing in bytes, and each of them is kept.
+            self.frames = []
+            self.conn.fail(CloseCode.POLICY_VIOLATION, "Too many fragments.")
+            self.handle_parser_exception()
+            return
+        super().handle_cont(event)
+
+    def handle_ping(self) -> None:
+        if self.writable.is_set():
+            super().handle_ping()
+        else:
+            self.conn.data_to_send()  # an answer that nobody would read
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._stalled = self.loop.call_later(self.config.bounds.stall_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._read_on()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._read_on()
+        super().connection_lost(exc)
+
+    def _read_on(self) -> None:
+        if self._stalled is not None:
+            self._stalled.cancel()
+            self._stalled = None
 
 
 class _Probes:

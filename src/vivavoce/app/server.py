@@ -33,6 +33,7 @@ from vivavoce.runtime.calls.approvals import Approvals, Gatekeeper
 from vivavoce.runtime.calls.executor import ToolExecutor
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.clock import SystemClock
+from vivavoce.runtime.conductor.service import Conductor, Rules
 from vivavoce.runtime.instances import Instance
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import AtOnce, Shares, Window
@@ -58,11 +59,12 @@ from vivavoce.server.doors.sessions import reconnected_there
 from vivavoce.server.gate.auth import Authenticator, Identity
 from vivavoce.server.gate.gate import Gate, LetIn, Refused
 from vivavoce.server.gate.jwt import Jwks, JwtRules, JwtVerifier
-from vivavoce.server.gate.tickets import StreamTokens, Tickets
+from vivavoce.server.gate.tickets import ConductorTokens, StreamTokens, Tickets
 from vivavoce.server.gate.tokens import AccessTokens, Logins
 from vivavoce.server.metrics import Metrics
 from vivavoce.server.services import Background, Options, exchanged_there
 from vivavoce.store import open_store
+from vivavoce.tools.remote import offer
 from vivavoce.wire.brain import Brain, Budget
 from vivavoce.wire.events import TurnTraced
 from vivavoce.wire.records.talk import new_id
@@ -230,6 +232,7 @@ def assemble(
         elsewhere=None if intents.context is None else intents.context.of,
     )
     voice = Voice(parts)
+    conductor = Conductor(parts, voice, approvals, partial(offer, tools), rules_of(settings))
     library = Library(store, journal, clock, voice, agent.name, shares)
     clear = nothing if inside is None else inside.clear_kept
     server = Server(
@@ -237,6 +240,7 @@ def assemble(
         options=Options(
             host=settings.host,
             port=settings.port,
+            runtime_start_seconds=settings.conductor_start_seconds,
             tool_timeout=settings.tool_timeout,
             ice_servers=settings.ice_servers,
             ice_transport_policy=settings.ice_transport_policy,
@@ -253,6 +257,8 @@ def assemble(
         profile=profile,
         voice=voice,
         library=library,
+        conductor=conductor,
+        runtimes=runtime_tokens(settings, clock),
         summaries=summaries,
         data=UserData(
             store,
@@ -309,6 +315,16 @@ def heard_by(*hear: Traced) -> Traced:
             one(event)
 
     return all_hear
+
+
+def rules_of(settings: Settings) -> Rules:
+    """What runtimes may have."""
+    return Rules(
+        connections=settings.conductor_connections,
+        of_user=settings.conductor_user_connections,
+        idle=settings.conductor_idle_seconds,
+        tool=settings.conductor_tool_seconds,
+    )
 
 
 def shares_of(settings: Settings) -> Shares:
@@ -434,13 +450,15 @@ def _providers(
 
 
 def _reads(settings: Settings, engine: EmbeddedEngine | None) -> dict[str, Any]:
-    """How much the model reads: as its brain says, as the operator says, else by its name."""
+    """How it takes the tools of clients; and how much the model reads: as its brain says, as the
+    operator says, else by its name."""
+    how: dict[str, Any] = {"wrapped_tools": settings.conductor_wrapped_tools}
     if engine is not None:
-        return {"window": engine.window, "weigh": engine.weigh}
+        return {**how, "window": engine.window, "weigh": engine.weigh}
     if not settings.context_tokens:
-        return {}
+        return how
     given = Budget(context_tokens=settings.context_tokens)
-    return {"window": lambda: given}
+    return {**how, "window": lambda: given}
 
 
 def own_url(settings: Settings) -> str:
@@ -473,6 +491,7 @@ def build_app(here: Server) -> ASGIApp:
             here.streams,
             here.clock,
             tokens=here.tokens,
+            runtimes=here.runtimes,
             own_key=None if here.inside is None else here.inside.own_key,
         ),
         allowed_hosts=(*settings.allowed_hosts, *own),
@@ -538,11 +557,23 @@ def stream_tokens(settings: Settings, clock: Clock) -> StreamTokens:
     )
 
 
+def runtime_tokens(settings: Settings, clock: Clock) -> ConductorTokens:
+    """Likewise."""
+    if settings.auth == "off":
+        return ConductorTokens(clock)
+    return ConductorTokens(
+        clock,
+        secret=plain(settings.jwt_secret or settings.auth_token),
+        previous=plain(settings.jwt_previous_secret),
+    )
+
+
 def authenticator(
     settings: Settings,
     streams: StreamTokens,
     clock: Clock,
     *,
+    runtimes: ConductorTokens | None = None,
     tokens: AccessTokens | None = None,
     own_key: str | None = None,
 ) -> Authenticator:
@@ -553,6 +584,7 @@ def authenticator(
         tokens=tokens,
         jwt=_verifier(settings, clock) if settings.auth == "jwt" else None,
         streams=streams,
+        runtimes=runtimes,
         logins=Logins(
             clock, limit=settings.login_failures_per_minute, proxies=settings.trusted_proxies
         ),

@@ -293,6 +293,10 @@ class Store(AgendaStore, Leases, Protocol):
 
     async def conversation(self, conversation_id: str, *, user_id: str) -> Conversation | None: ...
 
+    async def has_conversation(self, conversation_id: str) -> bool:
+        """Whoever's it is: for the server itself."""
+        ...
+
     async def session(self, session_id: str, *, user_id: str | None) -> VoiceSession | None:
         """`user_id=None` is for the server itself (recovery), never for a door."""
         ...
@@ -412,9 +416,9 @@ class Store(AgendaStore, Leases, Protocol):
         ...
 
     async def last_events(
-        self, kind: str, *, session_id: str, user_id: str, limit: int
+        self, kinds: Sequence[str], *, session_ids: Sequence[str], user_id: str, limit: int
     ) -> list[LogEvent]:
-        """The newest of one type that the log still has, oldest of them first."""
+        """The newest of these types that the log still has, oldest of them first."""
         ...
 
     async def log_bounds(self) -> LogBounds: ...
@@ -456,6 +460,8 @@ class Capabilities(Value):
     voices: tuple[Voice, ...]
     pictures: bool = False
     """Can its model look at images?"""
+    wrapped_tools: bool = False
+    """Does it take a client's tools only behind one of ours (`tool_call`)?"""
     history_tokens: int | None = None
     """Of a talk that goes on in a new call: more than that it would have to read for long before
     it can answer. None: as much as there is room for."""
@@ -632,6 +638,14 @@ class ToolContext(Value):
     role: Role = "operator"
 
 
+class Unwrapped(Value):
+    """A call that came inside of another; `call_id` is what the model would call it."""
+
+    name: str
+    arguments: str
+    call_id: str
+
+
 class Toolbox(Protocol):
     """The tools there are. Built-ins, plug-ins, MCP and intents all come through here."""
 
@@ -670,4 +684,27 @@ class Toolbox(Protocol):
         self, name: str, arguments: Mapping[str, Any], context: ToolContext
     ) -> str | ToolOutput:
         """The output. Raises `ToolFailed` or whatever the tool raised."""
+        ...
+
+
+class ClientTools(Toolbox, Protocol):
+    """The server's tools and those of one client, which runs its own."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The client's, as the model and the records have them."""
+        ...
+
+    @property
+    def reserved(self) -> frozenset[str]:
+        """Those that the client has and no model calls, by the client's own names."""
+        ...
+
+    @property
+    def offered(self) -> tuple[ToolDefinition, ...]:
+        """What the model is shown of the client's."""
+        ...
+
+    def unwrapped(self, name: str, arguments: str) -> Unwrapped | None:
+        """Where the model has one tool for all of the client's: what is in a call of it."""
         ...

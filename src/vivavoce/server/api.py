@@ -40,6 +40,7 @@ _TAGS = {
     "WebRTC": "How a client gets its call: the offer, its sound by WebSocket, the ICE servers.",
     "Tools": "What the model may call, and calls of your own by the same way.",
     "Tasks": "Delegated work, questions of tools, and requests for a yes.",
+    "Conductor": "For native apps that speak and run tools themselves; the rest is a WebSocket.",
     "Events": "Every step, as Server-Sent Events.",
     "Config": "What the server runs with, its voices, and changes to a running session.",
     "Conversations: voice": "The Conversations API: talking.",
@@ -84,7 +85,7 @@ class Doors:
 
 
 def _routers() -> tuple[APIRouter, ...]:
-    from vivavoce.server.doors import conversations, events, plans, sessions, tools
+    from vivavoce.server.doors import conductor, conversations, events, plans, sessions, tools
 
     return (
         sessions.router,
@@ -92,6 +93,7 @@ def _routers() -> tuple[APIRouter, ...]:
         tools.router,
         tools.inbox,
         events.router,
+        conductor.router,
         status.configuration,
         conversations.voice,
         events.v1,

@@ -26,6 +26,7 @@ from vivavoce.errors import (
 from vivavoce.runtime.calls.approvals import Approvals
 from vivavoce.runtime.calls.executor import ToolExecutor
 from vivavoce.runtime.calls.questions import Questions
+from vivavoce.runtime.conductor.service import Conductor
 from vivavoce.runtime.instances import Instance
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import AtOnce, Window
@@ -42,7 +43,7 @@ from vivavoce.runtime.sessions.registry import Registry
 from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.runtime.tasks.service import Tasks
 from vivavoce.server.gate.auth import current_role, current_user, rank, whole_user
-from vivavoce.server.gate.tickets import StreamTokens, Tickets, digest_of, home_of
+from vivavoce.server.gate.tickets import ConductorTokens, StreamTokens, Tickets, digest_of, home_of
 from vivavoce.server.gate.tokens import AccessTokens
 from vivavoce.server.metrics import Metrics
 from vivavoce.wire.records.plans import Todo
@@ -161,6 +162,7 @@ class Options:
     host: str
     port: int
     tool_timeout: float
+    runtime_start_seconds: float = 10.0
     ice_servers: tuple[Mapping[str, Any], ...] = ()
     ice_transport_policy: Literal["all", "relay"] = "all"
 
@@ -183,6 +185,8 @@ class Services:
     profile: Profile
     voice: Voice
     library: Library
+    conductor: Conductor
+    runtimes: ConductorTokens
     data: UserData
     agenda: Agenda
     tickets: Tickets

@@ -87,6 +87,22 @@ class Told(Value):
     key: str
 
 
+class Speak(Value):
+    """For a client that reads answers out: these words of the item, which begin there in it."""
+
+    item_id: str
+    start: int
+    text: str
+
+
+class Confirm(Value):
+    """For such a client: the user may say yes or no there by hand, too. Without a question it is
+    not wanted any more."""
+
+    approval_id: str
+    question: str | None
+
+
 class Answered(Value):
     """Nothing more comes in answer to what was typed; `reply` is the last that did."""
 
@@ -143,6 +159,8 @@ Effect = (
     | CancelCalls
     | Resolve
     | Told
+    | Speak
+    | Confirm
     | Answered
     | StartTimer
     | StopTimer

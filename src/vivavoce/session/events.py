@@ -201,6 +201,27 @@ class TypedText(Value):
     wants nothing but its answer."""
 
 
+class Spoken(Value):
+    """A client that reads answers out is done with this piece, or could not do it."""
+
+    item_id: str
+    start: int
+    failed: bool = False
+
+
+class Overheard(Value):
+    """The user begins to say something, at a client that writes down what they say."""
+
+
+class Interrupted(Value):
+    """The user spoke while a client read an answer out: what of the piece they had heard, in
+    characters or milliseconds, where it knows. `item_id`: of that answer, and of no other."""
+
+    item_id: str = ""
+    characters: int | None = None
+    ms: int | None = None
+
+
 class Shown(Value):
     """The client's own call showed what the sideband missed: an entry that it handed in, and that
     is stored. An answer of which it tells was heard to its end."""
@@ -255,6 +276,9 @@ OwnEvent = (
     | ApprovalSettled
     | TimerFired
     | TypedText
+    | Spoken
+    | Overheard
+    | Interrupted
     | Shown
     | BudgetSpent
     | Reconfigure

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from vivavoce.session import calling, faults, news, saying
+from vivavoce.session import aloud, calling, faults, news, saying
 from vivavoce.session.context import item_of
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import Account, Answered, Record, StartTimer
@@ -379,6 +379,7 @@ def typed(event: TypedText, draft: Draft) -> None:
     if event.stored is not None:
         _taken_up(event.item_id, event.stored, draft)
         return
+    aloud.fell_silent(draft)
     ordinal = state.talk.order.place(event.item_id, None, draft.now_ms)
     item = state.talk.heard[event.item_id] = UserItem(event.item_id, ordinal, None, settled=True)
     _said(item, event.text, draft, modality="text")

@@ -11,6 +11,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from vivavoce.session import (
+    aloud,
     calling,
     faults,
     hearing,
@@ -111,6 +112,8 @@ class Machine:
             failing.otherwise()
         if draft.ending is not None:
             sideband.end(draft, *draft.ending)
+        if self.state.policy.aloud:
+            aloud.settle(draft)
         calling.settle(draft)
         hearing.settle_typed(draft)
         news.pause(draft)
@@ -194,6 +197,12 @@ class Machine:
             case own.TypedText():
                 hearing.typed(event, draft)
                 moving.user_said(event.text, draft)
+            case own.Spoken():
+                aloud.spoken(event, draft)
+            case own.Overheard():
+                aloud.overheard(event, draft)
+            case own.Interrupted():
+                aloud.interrupted(event, draft)
             case own.Shown() if event.entry.kind is Kind.USER:
                 hearing.shown(event, draft)
             # The assistant

@@ -15,7 +15,7 @@ import re
 from vivavoce.language.en.answers import consent, reach, stops
 from vivavoce.session import faults
 from vivavoce.session.draft import Draft
-from vivavoce.session.effects import CancelCalls, Resolve, StartTimer, Told
+from vivavoce.session.effects import CancelCalls, Confirm, Resolve, StartTimer, Told
 from vivavoce.session.events import (
     ApprovalAsked,
     ApprovalSettled,
@@ -88,6 +88,8 @@ def approval_asked(event: ApprovalAsked, draft: Draft) -> None:
     if event.approval_id in state.work.approvals:
         return
     state.work.approvals[event.approval_id] = Asked(event.question)
+    if state.policy.aloud:
+        draft.do(Confirm(event.approval_id, event.question))
     _put_next(draft)
     draft.active()
 
@@ -101,7 +103,8 @@ def _put_next(draft: Draft) -> None:
 
 
 def approval_settled(event: ApprovalSettled, draft: Draft) -> None:
-    draft.state.work.approvals.pop(event.approval_id, None)
+    if draft.state.work.approvals.pop(event.approval_id, None) and draft.state.policy.aloud:
+        draft.do(Confirm(event.approval_id, None))
     draft.state.talk.responses.unsay(event.approval_id)
     _put_next(draft)
 
@@ -143,6 +146,13 @@ def sounded(response_id: str, draft: Draft) -> None:
     _spoken_over(response_id, draft)
     for key in state.work.telling.pop(response_id, ()):
         _told(key, draft)
+
+
+def heard_out(response_id: str, draft: Draft) -> None:
+    """The user heard it to its end: whatever it asks is clear."""
+    for asked in draft.state.work.approvals.values():
+        if asked.response_id == response_id:
+            asked.clear_ms = min(asked.clear_ms, draft.now_ms)
 
 
 def said_already(words: str, draft: Draft) -> None:

@@ -71,6 +71,9 @@ class Policy(Record):
     one_connection: bool = False
     """The connection is the session (text without a call): once it is lost there is nothing to
     go back to."""
+    aloud: Literal["", "answers", "sentences"] = ""
+    """Of a written session: its client reads out what the assistant writes, an answer at a time
+    or a sentence."""
     window: Window | None = None
     """None: nobody knows, and nothing is taken out of a call."""
     budget_words: str = (

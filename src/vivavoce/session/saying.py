@@ -63,13 +63,15 @@ def delta(event: rt.AssistantDelta, draft: Draft) -> None:
         draft.state.talk.turns.words(event.response_id, item.generated, event.delta, draft.now)
         item.generated += event.delta
         draft.tell(TranscriptionDelta, item_id=item.item_id, delta=event.delta, role="assistant")
+        draft.state.talk.aloud.fresh[item.item_id] = None
 
 
 def transcript(event: rt.AssistantTranscript, draft: Draft) -> None:
     item = _utterance(event.item_id, event.response_id, draft)
     if item.complete:
         return
-    item.generated, item.spoken = event.text or item.generated, event.spoken
+    item.generated = event.text or item.generated
+    item.spoken = event.spoken or bool(draft.state.policy.aloud)
     if item.generated:
         draft.state.talk.turns.complete(event.response_id, draft.now, spoken=event.spoken)
     _complete(item, draft)
@@ -78,10 +80,11 @@ def transcript(event: rt.AssistantTranscript, draft: Draft) -> None:
 def _complete(item: Utterance, draft: Draft) -> None:
     item.complete = True
     news.said_already(item.generated, draft)
-    _write_down(item, draft)
+    draft.state.talk.aloud.fresh[item.item_id] = None
+    write_down(item, draft)
 
 
-def _keep(item: Utterance, draft: Draft, *, backfill: bool = False) -> str:
+def store(item: Utterance, draft: Draft, *, backfill: bool = False) -> str:
     """The entry holds what was heard, of an answer that still sounds what was heard so far; what
     was generated beyond it is kept apart. So nothing else need be known after a crash."""
     speech = draft.state.talk.speech
@@ -116,8 +119,8 @@ def _keep(item: Utterance, draft: Draft, *, backfill: bool = False) -> str:
     )
 
 
-def _write_down(item: Utterance, draft: Draft, *, backfill: bool = False) -> None:
-    key = _keep(item, draft, backfill=backfill)
+def write_down(item: Utterance, draft: Draft, *, backfill: bool = False) -> None:
+    key = store(item, draft, backfill=backfill)
     heard = draft.state.talk.speech.heard(item)
     if item.told == (heard, item.interrupted):
         return  # only the millisecond of the cut is known better now
@@ -146,7 +149,7 @@ def retrieved(item: rt.Item, ordinal: float, draft: Draft) -> None:
     reckon(item, draft)
     news.said_already(item.text, draft)
     if item.text:
-        _write_down(utterance, draft, backfill=not known)
+        write_down(utterance, draft, backfill=not known)
 
 
 def shown(event: Shown, draft: Draft) -> None:
@@ -164,9 +167,9 @@ def shown(event: Shown, draft: Draft) -> None:
     if not item.complete:
         item.generated, item.complete = entry.text, True
     if item.playing_since is not None and item.played_ms is None:
-        _end_sound(item, draft, cut=False)
+        end_sound(item, draft, cut=False)
     else:
-        _write_down(item, draft)
+        write_down(item, draft)
 
 
 def recall(entry: Entry, draft: Draft, *, over: bool) -> None:
@@ -207,7 +210,7 @@ def listed(one: rt.ListedItem, draft: Draft) -> None:
         if told.state != "playing" and item.played_ms is None:
             item.played_ms = item.reported[1]
     if item.generated and before != (True, False):
-        _write_down(item, draft, backfill=not known)
+        write_down(item, draft, backfill=not known)
 
 
 def audio(event: rt.AudioReceived, draft: Draft) -> None:
@@ -216,15 +219,15 @@ def audio(event: rt.AudioReceived, draft: Draft) -> None:
     if item is None:
         return
     item.audio_ms += event.ms
-    _begin_sound(item, draft)
+    begin_sound(item, draft)
 
 
 def playback_started(event: rt.PlaybackStarted, draft: Draft) -> None:
     for item in draft.state.talk.speech.of_response(event.response_id)[-1:]:
-        _begin_sound(item, draft)
+        begin_sound(item, draft)
 
 
-def _begin_sound(item: Utterance, draft: Draft) -> None:
+def begin_sound(item: Utterance, draft: Draft) -> None:
     if draft.state.talk.speech.start(item, draft.now_ms):
         if item.reported is None:
             draft.do(StartTimer(HEARD, _KEPT_EVERY))
@@ -242,10 +245,10 @@ def playback_stopped(event: rt.PlaybackStopped, draft: Draft) -> None:
     items = speech.of_response(event.response_id) or ([sounding] if sounding else [])
     for item in items:
         if item.playing_since is not None and item.played_ms is None:
-            _end_sound(item, draft, cut=event.cleared and not item.heard_whole)
+            end_sound(item, draft, cut=event.cleared and not item.heard_whole)
 
 
-def _end_sound(item: Utterance, draft: Draft, *, cut: bool) -> None:
+def end_sound(item: Utterance, draft: Draft, *, cut: bool) -> None:
     known = item.cut_ms
     duration = draft.state.talk.speech.stop(item, draft.now_ms, cut=cut)
     draft.state.talk.turns.quiet(item.item_id, item.response_id, draft.now, cut=cut)
@@ -260,7 +263,7 @@ def _end_sound(item: Utterance, draft: Draft, *, cut: bool) -> None:
     elif item.interrupted and known is None:
         item.cut_ms = item.reported[1]
     if item.complete:
-        _write_down(item, draft)
+        write_down(item, draft)
     draft.spoke()
 
 
@@ -279,9 +282,9 @@ def heard(event: rt.Heard, draft: Draft) -> None:
         if item.playing_since is None:
             item.played_ms = item.reported[1]
         if item.complete:
-            _write_down(item, draft)
+            write_down(item, draft)
     elif item.open and event.transcript and _stale(item, draft):
-        _keep(item, draft)
+        store(item, draft)
 
 
 def _stale(item: Utterance, draft: Draft) -> bool:
@@ -295,7 +298,7 @@ def keep_heard(draft: Draft) -> None:
     if item is None:
         return
     if item.generated and item.open and item.reported is None:
-        _keep(item, draft)
+        store(item, draft)
     draft.do(StartTimer(HEARD, _KEPT_EVERY))
 
 
@@ -308,9 +311,9 @@ def truncated(event: rt.ItemTruncated, draft: Draft) -> None:
     item.estimated = item.reported is None  # the milliseconds are told, the words are not
     draft.state.talk.turns.cut(item.response_id, draft.now)
     if item.playing_since is not None and item.played_ms is None:
-        _end_sound(item, draft, cut=True)
+        end_sound(item, draft, cut=True)
     if item.complete:
-        _write_down(item, draft)
+        write_down(item, draft)
 
 
 def response_done(event: rt.ResponseDone, draft: Draft) -> None:
@@ -324,12 +327,12 @@ def response_done(event: rt.ResponseDone, draft: Draft) -> None:
             utterance.estimated = True
             utterance.cut_ms = utterance.elapsed(draft.now_ms)
             if utterance.complete:  # written down as if it had been heard
-                _write_down(utterance, draft)
+                write_down(utterance, draft)
         if not utterance.complete:
             _complete(utterance, draft)
         if utterance.audio_ms and utterance.played_ms is None:
             # No playback reports on this call: the end of the response is the end of the sound.
-            _end_sound(utterance, draft, cut=event.status == "cancelled")
+            end_sound(utterance, draft, cut=event.status == "cancelled")
             if utterance.cut_ms is None and utterance.playing_since is not None:
                 # Sound comes faster than it is played: the listener is still hearing the rest.
                 left = utterance.playing_since + utterance.audio_ms - draft.now_ms
@@ -415,7 +418,7 @@ def _backfill(event: rt.ResponseDone, item: rt.Item, draft: Draft) -> None:
 def keep(draft: Draft) -> None:
     """What is being said, as far as it was heard by now; it may go on."""
     for item in draft.state.talk.speech.unsettled():
-        _keep(item, draft)
+        store(item, draft)
 
 
 def flush(draft: Draft) -> None:

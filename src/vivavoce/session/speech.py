@@ -9,7 +9,7 @@ end are reported; on a WebSocket we see its length instead. What is reckoned is 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 # An unhurried English voice; replaced by the measured rate once an answer was played whole.
@@ -43,6 +43,12 @@ def heard_text(
     if not generated[cut].isspace():
         cut = max(generated.rfind(" ", 0, cut + 1), generated.rfind("\n", 0, cut + 1), 0)
     return generated[:cut].rstrip()
+
+
+def sentences(text: str) -> list[str]:
+    """Those that are whole, with what parts them from the next."""
+    ends = [at.end() for at in _SENTENCE_END.finditer(text)]
+    return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def _same(one: str, other: str) -> bool:
@@ -95,6 +101,38 @@ class Utterance:
         return min(elapsed, self.audio_ms) if self.audio_ms else elapsed
 
 
+@dataclass(slots=True)
+class Piece:
+    """What a client reads out at once: a part of an utterance, which begins there in it."""
+
+    item_id: str
+    start: int
+    text: str
+    began_ms: float = 0.0
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+
+@dataclass(slots=True)
+class Aloud:
+    """What a client is reading out, and what is to come. `fresh`: utterances of which there may
+    be more; `given`: how many characters of one were taken; `cut`: those that the provider still
+    has as a whole."""
+
+    now: Piece | None = None
+    handed: bool = False
+    waiting: list[Piece] = field(default_factory=list)
+    fresh: dict[str, None] = field(default_factory=dict)
+    given: dict[str, int] = field(default_factory=dict)
+    cut: list[str] = field(default_factory=list)
+
+    @property
+    def busy(self) -> bool:
+        return self.now is not None or bool(self.waiting)
+
+
 class Speech:
     """All utterances of a call, and the one that is sounding."""
 
@@ -115,6 +153,11 @@ class Speech:
 
     def of_response(self, response_id: str) -> list[Utterance]:
         return self._of_response.get(response_id, [])
+
+    @property
+    def rate(self) -> float:
+        """Characters a second."""
+        return self._rate
 
     @property
     def has_sounded(self) -> bool:

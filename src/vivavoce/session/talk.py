@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
-from vivavoce.session.speech import Speech
+from vivavoce.session.speech import Aloud, Speech
 from vivavoce.session.turns import Turns
 from vivavoce.session.window import Held
 from vivavoce.wire.records.talk import Entry
@@ -300,6 +300,7 @@ class Talk:
     heard: dict[str, UserItem] = field(default_factory=dict)
     turns: Turns = field(default_factory=Turns)
     held: Held = field(default_factory=Held)
+    aloud: Aloud = field(default_factory=Aloud)
     typed: dict[str, Question] = field(default_factory=dict)  # our item → what came of it
     speech_began_ms: int = 0
     began_ms: dict[str, float] = field(default_factory=dict)  # user's item → its first sound

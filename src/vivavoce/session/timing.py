@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vivavoce.errors import row_of
-from vivavoce.session import calling, faults, news, saying, talk, turns
+from vivavoce.session import aloud, calling, faults, news, saying, talk, turns
 from vivavoce.session.draft import IDLE, Draft
 from vivavoce.session.effects import Failed, StartTimer, StopTimer
 from vivavoce.session.events import TimerFired
@@ -67,6 +67,10 @@ def fired(event: TimerFired, draft: Draft) -> None:
                 calling.abandon(draft)
         case saying.HEARD:
             saying.keep_heard(draft)
+        case aloud.PATIENCE:
+            aloud.waited(draft)
+        case aloud.OVERHEARD:
+            aloud.fell_silent(draft)
         case talk.INTERIM:
             news.interim(draft)
         case turns.TIMER:

@@ -396,6 +396,7 @@ def _to_stats(row: Row[Any]) -> ToolStats:
 # --- Conversations and sessions -----------------------------------------------------
 
 CONVERSATION = by(conversations, "id", "user_id")
+ANY_CONVERSATION = by(conversations, "id")
 ANY_SESSION = by(voice_sessions, "id")
 SESSION = by(voice_sessions, "id", "user_id")
 ACTIVE_SESSIONS = (
@@ -548,6 +549,10 @@ class TalkReads(Reads):
     async def conversation(self, conversation_id: str, *, user_id: str) -> Conversation | None:
         given = {"id": conversation_id, "user_id": user_id}
         return await self._read.one(CONVERSATIONS.record, CONVERSATION, **given)
+
+    async def has_conversation(self, conversation_id: str) -> bool:
+        found = await self._read.all(_to_fields, ANY_CONVERSATION, id=conversation_id)
+        return bool(found)
 
     async def session(self, session_id: str, *, user_id: str | None) -> VoiceSession | None:
         if user_id is None:

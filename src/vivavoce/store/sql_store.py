@@ -49,10 +49,10 @@ LOG_BOUNDS = select(
 LAST_EVENTS = (
     select(events)
     .where(
-        events.c.voice_session_id == bindparam("session_id"),
+        events.c.voice_session_id.in_(bindparam("session_ids", expanding=True)),
         # As no index has it: by the user's, all that he ever did would be read.
         func.coalesce(events.c.user_id, "") == bindparam("user_id"),
-        events.c.type == bindparam("kind"),
+        events.c.type.in_(bindparam("kinds", expanding=True)),
     )
     .order_by(events.c.position.desc())
     .limit(bindparam("limit"))
@@ -227,9 +227,10 @@ class SqlStore(TalkReads, WorkReads, PlanReads):
         return await self._read.all(EVENTS.record, query)
 
     async def last_events(
-        self, kind: str, *, session_id: str, user_id: str, limit: int
+        self, kinds: Sequence[str], *, session_ids: Sequence[str], user_id: str, limit: int
     ) -> list[LogEvent]:
-        given = {"kind": kind, "session_id": session_id, "user_id": user_id, "limit": within(limit)}
+        of = {"session_ids": list(session_ids), "user_id": user_id}
+        given = {"kinds": list(kinds), "limit": within(limit), **of}
         return (await self._read.all(EVENTS.record, LAST_EVENTS, **given))[::-1]
 
     async def log_bounds(self) -> LogBounds:

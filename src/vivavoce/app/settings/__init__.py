@@ -28,6 +28,7 @@ from vivavoce.app.settings.parts import (
     OPENAI_URL,
     AbsolutePath,
     AuthSettings,
+    ConductorSettings,
     EngineSettings,
     RoleSettings,
     ShareSettings,
@@ -145,7 +146,9 @@ class PlaceSettings(BaseSettings):
         return value
 
 
-class Settings(ShareSettings, RoleSettings, AuthSettings, EngineSettings, PlaceSettings):
+class Settings(
+    ConductorSettings, ShareSettings, RoleSettings, AuthSettings, EngineSettings, PlaceSettings
+):
     """Everything an operator can set. Values are final once the server starts.
 
     The parts have their fields in files of their own; the last one comes first in lists.

@@ -253,6 +253,27 @@ class ShareSettings(BaseSettings):
     """Seconds after which a client that does not read what it asked for is cut off."""
 
 
+class ConductorSettings(BaseSettings):
+    """Runtimes: native apps with tools of their own."""
+
+    conductor_connections: int = Field(default=500, ge=0)
+    """Runtimes that may be connected to a server; 0 is no limit."""
+    conductor_user_connections: int = Field(default=20, ge=0)
+    """Runtimes of one user that may be connected to a server; 0 is no limit."""
+    conductor_start_seconds: float = Field(default=10.0, gt=0, le=600)
+    """Seconds in which a runtime has to say which session it is."""
+    conductor_idle_seconds: float = Field(default=60.0, ge=1, le=3600)
+    """Seconds after the last word for which the provider's session of a runtime is kept. The next
+    word opens another, with what was said; the connection stays as it is."""
+    conductor_tool_seconds: float = Field(default=60.0, ge=1, le=3600)
+    """Seconds that a tool of a runtime's may take, its way there and back included."""
+    conductor_message_bytes: int = Field(default=512 * 1024, ge=16 * 1024, le=16 * 1024 * 1024)
+    """Bytes of one message of a runtime's."""
+    conductor_wrapped_tools: bool = False
+    """Offer a runtime's tools to the model behind one tool, `tool_call`, for providers that take no
+    others."""
+
+
 _PATTERNS = _each(r"!?[A-Za-z0-9_:.*?\[\]-]{1,128}", "names or patterns such as read_file or git_*")
 
 

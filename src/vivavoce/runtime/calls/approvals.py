@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any, Literal, Protocol
 
 import orjson
@@ -90,9 +91,10 @@ class Gatekeeper:
         wants: str,
         task_id: str | None,
         role: Role = "operator",
+        others: Toolbox | None = None,
     ) -> VivavoceError | None:
         """None: it may run. `wants` is what it is about to do: "run the tests"; `role` is of
-        whoever wants it."""
+        whoever wants it; `others` has the tools of a client, where it is one of those."""
         try:
             verdict = await self._verdict(
                 call,
@@ -104,6 +106,7 @@ class Gatekeeper:
                 call_id=call.id,
                 task_id=task_id,
                 role=role,
+                others=others,
             )
         except RateLimited as fault:
             return fault
@@ -166,6 +169,7 @@ class Gatekeeper:
         call_id: str | None = None,
         task_id: str | None = None,
         role: Role = "operator",
+        others: Toolbox | None = None,
     ) -> Literal["allow", "deny", "refused"]:
         """The policy's, or the user's where it says so."""
         auto = self._auto_approve(about.session_id)
@@ -174,7 +178,7 @@ class Gatekeeper:
         )
         if decision == "deny" or (decision == "allow" and auto):
             return decision
-        definition = self._definition(tool)
+        definition = self._definition(tool, others)
         task = None if task_id is None else await self._store.task(task_id, user_id=about.user_id)
         standing = (
             await self._approvals.standing(about.user_id, role)
@@ -184,7 +188,7 @@ class Gatekeeper:
         pins = _pins(standing)
         source = None
         if concerns(tool, definition) and origin != "http":
-            facts = await self._facts(about, task, task_id, pins, role)
+            facts = await self._facts(about, task, task_id, pins, role, others)
             hosts = self._permissions.hosts
             place = await self._place(tool, arguments, about.user_id)
             if place is not None and place != placed(str(arguments.get("path", ""))):
@@ -222,9 +226,10 @@ class Gatekeeper:
         )
         return "allow" if granted else "refused"
 
-    def _definition(self, tool: str) -> ToolDefinition | None:
+    def _definition(self, tool: str, others: Toolbox | None = None) -> ToolDefinition | None:
+        tools = others or self._tools
         try:
-            return None if self._tools is None else self._tools.definition(tool)
+            return None if tools is None else tools.definition(tool)
         except ToolNotFound:
             return None
 
@@ -255,7 +260,9 @@ class Gatekeeper:
         task_id: str | None,
         pins: Mapping[str, str],
         role: Role,
+        others: Toolbox | None = None,
     ) -> Facts:
+        known = partial(self._definition, others=others)
         every = [] if self._tools is None else self._tools.definitions()
         servers = dict.fromkeys(one.server for one in every if one.server and not one.trusted)
         described = [name for name in servers if pins.get(name) != described_by(name, every)]
@@ -267,9 +274,9 @@ class Gatekeeper:
             said = Said(() if task is None else (task.description,))
             return Facts(said, (*words, *read), delegated=True)
         if about.conversation_id is None:
-            return of_conversation((), (), self._definition, described)
+            return of_conversation((), (), known, described)
         return await facts_of(
-            self._store, about.conversation_id, about.user_id, self._definition, role, described
+            self._store, about.conversation_id, about.user_id, known, role, described
         )
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter, OrderedDict, deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -259,10 +259,21 @@ class ToolExecutor:
             return await asyncio.shield(held.answer)
         return await self._hold(request, asked, admitted)
 
-    async def interrupted(self, session_id: str) -> list[tuple[ToolCall, ToolOutcome]]:
-        """Settle what a restart left open in a session, so that nothing waits for it for ever."""
-        left = [c for c in await self._calls.open_calls(session_id) if _key(c) not in self._running]
+    async def interrupted(
+        self, session_id: str, but: Collection[str] = ()
+    ) -> list[tuple[ToolCall, ToolOutcome]]:
+        """Settle what a restart left open in a session, so that nothing waits for it for ever;
+        without calls of these tools, which somebody will run again."""
+        left = [
+            call
+            for call in await self._calls.open_calls(session_id)
+            if _key(call) not in self._running and call.tool not in but
+        ]
         return [(call, await self._interrupted(call)) for call in left]
+
+    async def give_up(self, call: ToolCall) -> None:
+        """One that nobody can run again."""
+        await self._interrupted(call)
 
     def _asked(self, request: ToolRequest) -> ToolCall:
         try:
@@ -319,8 +330,12 @@ class ToolExecutor:
         if known is not None:
             if (conflict := _conflict(known, asked)) is not None:
                 return conflict
-            started = known.status is CallStatus.STARTED
-            return await self._interrupted(known) if started else recalled(known)
+            if known.status is not CallStatus.STARTED:
+                return recalled(known)
+            if not request.again:
+                return await self._interrupted(known)
+            recorded()
+            return await self._perform(request, known, known.arguments, recorded, forgotten)
         try:
             # Before the check, so that wrong calls cannot flood the log either.
             self._per_user.check(asked.user_id)
@@ -339,8 +354,9 @@ class ToolExecutor:
     def _check(self, request: ToolRequest, asked: ToolCall) -> dict[str, Any]:
         if request.allowed is not None and request.name not in request.allowed:
             raise ToolNotFound(f"There is no tool '{asked.tool}' here", tool=asked.tool)
-        self._tools.definition(request.name)
-        return self._tools.check(request.name, parse_arguments(request.name, request.arguments))
+        tools = request.tools or self._tools
+        tools.definition(request.name)
+        return tools.check(request.name, parse_arguments(request.name, request.arguments))
 
     async def _refuse(
         self, request: ToolRequest, asked: ToolCall, fault: VivavoceError
@@ -366,24 +382,27 @@ class ToolExecutor:
         recorded: Callable[[], None],
         forgotten: asyncio.Event,
     ) -> ToolOutcome:
-        ordinal = self._ordinal(request, call)
-        description = clean_line(self._tools.describe(request.name, arguments))
+        ordinal, tools = self._ordinal(request, call), request.tools or self._tools
+        description = clean_line(tools.describe(request.name, arguments))
         progress = Progress(self._journal, self._clock, call, forgotten)
         begun = first = self._clock.monotonic()
         try:
             try:
                 estimate = self._pace.guess(call.tool, description)
-                started = write.started(call, description, ordinal, estimate)
-                await self._journal.commit([*started, *self._room(call.user_id)])
+                if not request.again:
+                    started = write.started(call, description, ordinal, estimate)
+                    await self._journal.commit([*started, *self._room(call.user_id)])
             except PayloadTooLarge as fault:  # the user has stored what they may
                 return await self._refuse(request, call, fault)
             recorded()
             # Recorded first: a yes may take a minute, and after a crash in it the call has its end.
             result: str | ToolOutput | VivavoceError | None = None
             if self._gate is not None:
-                changes = self._tools.changes(request.name, arguments)
-                wants, of = self._tools.wants(request.name, arguments), request.task_id
-                result = await self._gate.admit(call, changes, arguments, wants, of, request.role)
+                changes = tools.changes(request.name, arguments)
+                wants, of = tools.wants(request.name, arguments), request.task_id
+                result = await self._gate.admit(
+                    call, changes, arguments, wants, of, request.role, request.tools
+                )
             ran = result is None
             if result is None:
                 begun = self._clock.monotonic()
@@ -391,7 +410,7 @@ class ToolExecutor:
                 result = await self._attempt(request, arguments, call, progress, left)
         except asyncio.CancelledError:
             outcome = _cancelled(call, self._since(begun))
-            if forgotten.is_set():
+            if forgotten.is_set() or (request.left_open is not None and request.left_open()):
                 raise
             # The start may not have been written yet: the entry goes in once more.
             before = write.call_entry(call, description, ordinal)
@@ -425,7 +444,7 @@ class ToolExecutor:
     def _left(self, request: ToolRequest, waited: float) -> float:
         """Seconds for the tool, of what the caller gives the whole. Who waited longer than that
         for a yes knows by now that it waits: the call is not theirs any more."""
-        seconds = self._tools.definition(request.name).timeout
+        seconds = (request.tools or self._tools).definition(request.name).timeout
         if request.timeout is None or waited >= request.timeout:
             return seconds
         return min(seconds, request.timeout - waited)
@@ -457,7 +476,7 @@ class ToolExecutor:
         asking = ASKING.set(replace(ASKING.get(), role=request.role))  # of what it writes
         try:
             async with deadline:
-                return await self._tools.run(request.name, arguments, context)
+                return await (request.tools or self._tools).run(request.name, arguments, context)
         except asyncio.CancelledError as exc:
             task = asyncio.current_task()
             if task is not None and task.cancelling():

@@ -8,7 +8,7 @@ record. Who runs the tool, and what is written when, is `executor.py`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol
 
 import orjson
@@ -23,7 +23,7 @@ from vivavoce.errors import (
     translate,
 )
 from vivavoce.runtime.calls.shaping import MODEL_LIMIT, kind_of, shape
-from vivavoce.runtime.ports import Picture, ToolOutput
+from vivavoce.runtime.ports import Picture, Toolbox, ToolOutput
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.talk import CallStatus, Origin, ToolCall
 from vivavoce.wire.records.work import Role
@@ -62,6 +62,13 @@ class ToolRequest(Record):
     task_id: str | None = None
     role: Role = "operator"
     allowed: Collection[str] | None = None
+    tools: Toolbox | None = None
+    """Where the tool is, if not among the server's own."""
+    again: bool = False
+    """A call that was left open is to be run to its end: whoever runs it knows calls by their ids,
+    and does none twice."""
+    left_open: Callable[[], bool] | None = None
+    """Of a call that is cancelled: shall it stay as a crash would leave it?"""
 
 
 class ToolOutcome(Record):

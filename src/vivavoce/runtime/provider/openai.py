@@ -210,6 +210,7 @@ class OpenAIProvider:
         window: Callable[[], Budget | None] = lambda: None,
         weigh: Weigh = lambda prompt, tools: None,
         voices: tuple[Voice, ...] = (),
+        wrapped_tools: bool = False,
     ) -> None:
         """`name`: what it is called here, where its address does not say enough; `window`: how
         much its model reads, where that is known better than by its name; `weigh`: what
@@ -225,6 +226,7 @@ class OpenAIProvider:
         self._host = parts.hostname or "provider"
         self._place = parts.netloc.rpartition("@")[2]
         self._embedded, self._voices = embedded, voices
+        self._wrapped_tools = wrapped_tools
         self._samples: dict[str, bytes] = {}
         self._window, self._weigh = window, weigh
         self._secrets_offered = True
@@ -257,6 +259,7 @@ class OpenAIProvider:
     @property
     def capabilities(self) -> Capabilities:
         known, window = capabilities_of(self._model), self._window()
+        known = replace(known, wrapped_tools=self._wrapped_tools)
         if self._voices:
             known = replace(known, voices=self._voices)
         if window is None:

@@ -232,7 +232,7 @@ class Connector:
         """The session has its call, or the call is given up."""
         provider = provider or live.provider
         live.sidebands.placed(call_id, provider)
-        voice = live.records.session.voice
+        voice = bool(live.records.session.voice) or live.companion is not None
         try:
             # Before the call begins: news that came late found the greeting said, and was old.
             news = await self._parts.notifier.waiting(live) if voice else ()

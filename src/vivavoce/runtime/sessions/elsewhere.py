@@ -195,7 +195,8 @@ class Recovery:
         )
         if conversation is None:
             return False
-        left = await self._parts.executor.interrupted(session.id)
+        options = remembered(session)
+        left = await self._parts.executor.interrupted(session.id, options.offered or ())
         _, _, setup = await self._maker.wanted(session.user_id, remembered(session))
         setup = at(setup, self._parts.providers.of(session))
         budget = await self._admission.budget(session)
@@ -205,6 +206,8 @@ class Recovery:
         self._registry.start(live)
         if session.call_id is None or remembered(session).text:  # its connection was all it had
             await live.post(End("error", Status.ERROR))
+            if options.offered is not None:
+                return False  # its client goes on with it when it is back
             written.append((conversation, session.role))
             return False
         if beside := session.metadata.get("beside"):

@@ -123,7 +123,7 @@ class Library:
         """How the last turns of this session went, as long as the log has them."""
         session = summary.session
         return await self._store.last_events(
-            TurnTraced.type, session_id=session.id, user_id=session.user_id, limit=TURNS
+            (TurnTraced.type,), session_ids=(session.id,), user_id=session.user_id, limit=TURNS
         )
 
     async def track(

@@ -12,13 +12,13 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain, repeat
 from typing import Protocol
 
 from vivavoce.errors import Fenced, Unavailable, VivavoceError
-from vivavoce.runtime.calls.outcomes import RunsTools, ToolRequest
+from vivavoce.runtime.calls.outcomes import RunsTools, ToolOutcome, ToolRequest
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.ports import Clock
 from vivavoce.runtime.provider.openai import OpenAIProvider
@@ -98,8 +98,14 @@ class ToolRuns:
             allowed=self._live.allowed_tools,
             role=who.role,
         )
+        companion = self._live.companion
         try:
+            if companion is not None:
+                asked = await companion.asked(request)
+                request = replace(asked, left_open=lambda: self._left_open(effect.call_id))
             outcome = await self._executor.run(request)
+            if companion is not None:
+                companion.answered(request, outcome)
             output, files = outcome.for_model, outcome.files_changed
             if self._live.provider.capabilities.pictures:
                 pictures = tuple(f"data:{p.mime_type};base64,{p.data}" for p in outcome.pictures)
@@ -115,9 +121,16 @@ class ToolRuns:
             self._stopped.discard(effect.call_id)
         await self._live.post(ToolFinished(effect.call_id, output, pictures, files))
 
+    def _left_open(self, call_id: str) -> bool:
+        """Is the session gone from here as after a crash, and nobody wanted this call to end?"""
+        ended = self._live.records.session.end_reason
+        return call_id not in self._stopped and ended in (None, ELSEWHERE)
+
 
 log = logging.getLogger(__name__)
 
+ELSEWHERE = "moved"
+"""The end of a session whose client went on at another server."""
 INBOX = 1024
 OUTBOX = 1024  # effects
 _COMMIT_RETRIES = (0.2, 1.0, 3.0)
@@ -134,6 +147,21 @@ class Answers(Protocol):
 
     async def resolve(self, user_id: str, effect: fx.Resolve, role: Role) -> None: ...
     async def told(self, user_id: str, key: str) -> None: ...
+
+
+class Companion(Protocol):
+    """A client beside a written session: it reads the answers out, shows what happens, and has
+    tools of its own. It is told at once, and makes nobody wait."""
+
+    def told(self, event: VoiceEvent) -> None: ...
+    def speak(self, piece: fx.Speak) -> None: ...
+    def confirm(self, wanted: fx.Confirm) -> None: ...
+    async def asked(self, request: ToolRequest) -> ToolRequest:
+        """With the tools that it has, where the call is for one of those."""
+        ...
+
+    def answered(self, request: ToolRequest, outcome: ToolOutcome) -> None: ...
+    def over(self, live: LiveSession) -> None: ...
 
 
 class Vitals(Record):
@@ -208,6 +236,7 @@ class LiveSession:
         traced: Traced | None = None,
         failed: Noticed | None = None,
         answers: Answers | None = None,
+        companion: Companion | None = None,
         inbox: int = INBOX,
         recorder: Recorder | None = None,
     ) -> None:
@@ -215,6 +244,7 @@ class LiveSession:
         self.records = records
         self._journal, self._clock, self._recorder = journal, clock, recorder
         self._traced, self._failed, self._answers_to = traced, failed, answers
+        self.companion = companion
         self.tools = ToolRuns(self, executor)
         self._inbox: asyncio.Queue[Posted] = asyncio.Queue(inbox)
         self._outbox = Step()
@@ -322,6 +352,7 @@ class LiveSession:
             state.talk.responses.busy
             or state.talk.responses.wished
             or state.work.open_calls
+            or state.talk.aloud.busy
             or self._answers
         )
         if self.records.session.voice or under_way or not self._inbox.empty():
@@ -383,6 +414,8 @@ class LiveSession:
             finally:
                 self._over.set()
                 self._let_go()
+                if self.companion is not None:
+                    self.companion.over(self)
 
     def _let_go(self) -> None:
         """Those who wait to post, or for what they posted: it is too late."""
@@ -521,6 +554,8 @@ class LiveSession:
 
     def _tell(self, event: VoiceEvent) -> None:
         """What is durable was told with its commit."""
+        if self.companion is not None:
+            self.companion.told(event)
         if not event.durable:
             who = self.records.session
             self._journal.publish_ephemeral(
@@ -547,6 +582,10 @@ class LiveSession:
                 for answered, item_id in self._answers.items():
                     if item_id == effect.item_id:
                         resolve(answered, value=True)
+            case fx.Speak() if self.companion is not None:
+                self.companion.speak(effect)
+            case fx.Confirm() if self.companion is not None:
+                self.companion.confirm(effect)
             case fx.Resolve() if self._answers_to is not None:
                 session = self.records.session
                 role = session.role

@@ -19,7 +19,7 @@ from vivavoce.runtime.people.profile import UserContext, user_context
 from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.runtime.provider.known_models import Budget, price_of
 from vivavoce.runtime.provider.openai import OpenAIProvider
-from vivavoce.runtime.sessions.live import LiveSession
+from vivavoce.runtime.sessions.live import Companion, LiveSession
 from vivavoce.runtime.sessions.options import Options, began_at, remembered
 from vivavoce.runtime.sessions.parts import Parts
 from vivavoce.runtime.sessions.recording import Recorder, Room
@@ -30,12 +30,23 @@ from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Identity, Policy, Setup, Window
 from vivavoce.wire.records.talk import Conversation, VoiceSession
 from vivavoce.wire.records.work import Role
+from vivavoce.wire.values import Record
 
 log = logging.getLogger(__name__)
 
 CAN_TYPE = "The user can also type to you."
 _CHARS = 6  # a token, at most: what is read of a talk fills the window, however it is counted
 TEXT_IDLE_SECONDS = 120.0  # a written session stays so long for the next message
+
+
+class Company(Record):
+    """A client that is beside a written session."""
+
+    companion: Companion
+    tools: tuple[ToolDefinition, ...] = ()
+    sentences: bool = False
+    """It reads out a sentence at a time."""
+    idle: float = TEXT_IDLE_SECONDS
 
 
 class Maker:
@@ -94,10 +105,11 @@ class Maker:
         )
 
     async def wanted(
-        self, user_id: str, options: Options
+        self, user_id: str, options: Options, more: Sequence[ToolDefinition] = ()
     ) -> tuple[list[ToolDefinition], UserContext, Setup]:
-        """What a session begins with: its tools, its user, its configuration."""
-        tools, user = self._offer(options), await self._about(user_id, options)
+        """What a session begins with: its tools and those of its client, its user, its
+        configuration."""
+        tools, user = [*self._offer(options), *more], await self._about(user_id, options)
         setup = self._parts.profile.setup(options, tools, self._parts.clock.now(), user)
         return tools, user, in_text(setup) if options.text else setup
 
@@ -138,6 +150,7 @@ class Maker:
         conversation: Conversation,
         setup: Setup,
         budget: Budget | None = None,
+        company: Company | None = None,
     ) -> LiveSession:
         """The parts of a live session, put together."""
         parts = self._parts
@@ -146,7 +159,9 @@ class Maker:
         )
         policy = replace(parts.profile.policy(), providers=parts.providers.names)
         policy = since(policy, session)
-        if remembered(session).text:
+        if company is not None:
+            policy = for_company(policy, company)
+        elif remembered(session).text:
             policy = for_text(policy)
         provider = parts.providers.of(session)
         policy = replace(policy, window=self.window(setup, provider))
@@ -168,6 +183,7 @@ class Maker:
             traced=parts.traced,
             failed=parts.failed,
             answers=parts.notifier,
+            companion=None if company is None else company.companion,
             inbox=parts.profile.defaults.inbox,
             recorder=Recorder(machine, self._recordings)
             if parts.profile.defaults.recording
@@ -226,4 +242,17 @@ def for_text(policy: Policy) -> Policy:
         interim_after=None,
         overdue_after=None,
         one_connection=True,
+    )
+
+
+def for_company(policy: Policy, company: Company) -> Policy:
+    """Somebody listens, so a tool that is slow is spoken of; nobody is asked whether they are
+    there, and the call is let go after a while: the next word opens another."""
+    return replace(
+        policy,
+        idle=company.idle,
+        idle_warning=0.0,
+        idle_question=None,
+        one_connection=True,
+        aloud="sentences" if company.sentences else "answers",
     )

@@ -28,6 +28,9 @@ class Options(Record):
     """A task of the user's that the session is about, such as one from a notification."""
     text: bool = False
     """Written, not spoken: a session without a voice."""
+    offered: tuple[str, ...] | None = None
+    """Of a written session with a client that has tools of its own: their names, as the model
+    knows them. None: there is no such client."""
     can_type: bool = False
     """The client has a place to write in beside the voice."""
     role: Role = "operator"
@@ -44,7 +47,7 @@ class Options(Record):
         for it now may have another role. What was asked for with a lesser one is not asked for
         with this."""
         again = Options(role=role) if not at_least(self.role, role) else replace(self, role=role)
-        return replace(again, voice=voice or self.voice, task_id=None, text=False)
+        return replace(again, voice=voice or self.voice, task_id=None, text=False, offered=None)
 
 
 _IN_RECORD = ("voice", "role")
@@ -60,6 +63,8 @@ def remembered(session: VoiceSession) -> Options:
 def _options(told: Mapping[str, Any], before: Options | None = None) -> Options:
     if told.get("tools_filter") is not None:
         told = {**told, "tools_filter": tuple(told["tools_filter"])}
+    if told.get("offered") is not None:
+        told = {**told, "offered": tuple(told["offered"])}
     return replace(before or Options(), **told)
 
 

@@ -47,11 +47,23 @@ def title_from(entry: Entry) -> str | None:
     return clean_line(entry.text, TITLE_LENGTH)
 
 
-def begun(user_id: str, now: datetime, *, title: str | None = None, **known: Any) -> Conversation:
+def begun(
+    user_id: str,
+    now: datetime,
+    *,
+    title: str | None = None,
+    conversation_id: str | None = None,
+    **known: Any,
+) -> Conversation:
     """A conversation in which nothing has been said yet."""
     title = clean_line(title or "") or None
     return Conversation(
-        id=new_id(), user_id=user_id, created_at=now, updated_at=now, title=title, **known
+        id=conversation_id or new_id(),
+        user_id=user_id,
+        created_at=now,
+        updated_at=now,
+        title=title,
+        **known,
     )
 
 

@@ -222,7 +222,9 @@ class Registry:
         written = [
             live
             for live in self.of_user(user_id)
-            if not live.records.session.voice and live.phase is not Phase.TERMINATED
+            if live.companion is None
+            and not live.records.session.voice
+            and live.phase is not Phase.TERMINATED
         ]
         return len(written) + self._opening[user_id]
 
@@ -306,6 +308,7 @@ class Registry:
 
 
 def owes(live: LiveSession) -> bool:
-    """Was something written there that has no answer yet?"""
-    questions = live.machine.state.talk.typed.values()
-    return not live.records.session.voice and any(not question.over for question in questions)
+    """Was something written there that has no answer yet, or an answer that is not read out?"""
+    talk = live.machine.state.talk
+    owed = talk.aloud.busy or any(not question.over for question in talk.typed.values())
+    return not live.records.session.voice and owed

@@ -35,7 +35,7 @@ from vivavoce.runtime.provider.providers import at
 from vivavoce.runtime.sessions.admission import Admission
 from vivavoce.runtime.sessions.connecting import Connector, Waiting
 from vivavoce.runtime.sessions.live import LiveSession
-from vivavoce.runtime.sessions.making import Maker
+from vivavoce.runtime.sessions.making import Company, Maker
 from vivavoce.runtime.sessions.options import Options, check_steering
 from vivavoce.runtime.sessions.parts import Parts
 from vivavoce.runtime.sessions.records import answered_by
@@ -74,7 +74,8 @@ def is_written(entry: Entry) -> bool:
 def unanswered(entries: Sequence[Entry], now: datetime) -> Entry | None:
     """The last that the user said, if it was written of late and nothing was said to it."""
     for entry in reversed(entries):
-        if entry.kind is Kind.ASSISTANT and entry.text and not entry.data.get("aside"):
+        said = entry.text or entry.data.get("playing")
+        if entry.kind is Kind.ASSISTANT and said and not entry.data.get("aside"):
             return None
         if entry.kind is Kind.USER:
             late = (now - entry.created_at).total_seconds() > LEFT_SECONDS
@@ -88,6 +89,8 @@ class Texting:
     ) -> None:
         self._parts, self._maker = parts, maker
         self._admission, self._connector = admission, connector
+        self.company: dict[str, Company] = {}
+        """By conversation: who reads its answers out, and is to be beside its sessions."""
         parts.relay.serve("message", self._said_here)
         a_minute = parts.shares.messages_per_minute
         self._rate = Window(a_minute, 60, clock=parts.clock, what="messages")
@@ -138,6 +141,11 @@ class Texting:
             "is not kept twice.",
             retry_after_ms=5000,
         )
+
+    async def has(self, conversation: Conversation, once: str) -> bool:
+        """Was this message stored?"""
+        item_id = f"{OURS}{_named(conversation.id, once)}"
+        return any(e.data.get("item_id") == item_id for e in await self._said(conversation))
 
     async def _stored(self, conversation: Conversation, written: TypedText) -> Entry | None:
         said = await self._said(conversation)
@@ -210,6 +218,13 @@ class Texting:
         done = {"message": exchange.message.id, "reply": reply, "session": exchange.session.id}
         return done, ""
 
+    async def go_on(self, conversation: Conversation, left: Entry, role: Role) -> None:
+        """What was written is answered from where its answer stopped: with the results of tools,
+        as the history has them."""
+        live = self._talking(conversation.id) or await self._open(conversation, role)
+        live.left = None
+        await live.submit(_again(left))
+
     async def answer_left(self, written: Sequence[tuple[Conversation, Role]]) -> None:
         """After a restart: what was written just before it is answered, once, within bounds, and
         with the role that it was written in."""
@@ -268,12 +283,17 @@ class Texting:
             if (live := self._talking(conversation.id)) is not None:
                 return live  # two messages at once
             await self._admission.check_led(conversation.id, conversation.user_id, role)
+            if conversation.id in self.company:  # it has a place as long as it is connected
+                return await self._begin(conversation, role)
             async with self._parts.registry.written_seat(conversation.user_id):
                 return await self._begin(conversation, role)
 
     async def _begin(self, conversation: Conversation, role: Role) -> LiveSession:
-        parts, options = self._parts, Options(text=True, role=role)
-        _, user, setup = await self._maker.wanted(conversation.user_id, options)
+        parts, company = self._parts, self.company.get(conversation.id)
+        offered = None if company is None else tuple(tool.name for tool in company.tools)
+        options = Options(text=True, role=role, offered=offered)
+        more = () if company is None else company.tools
+        _, user, setup = await self._maker.wanted(conversation.user_id, options, more)
 
         # Connected before the message is taken: whoever is refused has written nothing.
         async def ask(provider: OpenAIProvider) -> str:
@@ -291,7 +311,7 @@ class Texting:
             admitted = self._admission.admitted(record, conversation, before=conversation)
             async with admitted as session:
                 budget = await self._admission.budget(session)
-                live = self._maker.assemble(session, conversation, setup, budget)
+                live = self._maker.assemble(session, conversation, setup, budget, company)
                 live.left = await self._left(conversation)
                 await self._admission.still_wanted(session)
                 parts.registry.start(live)

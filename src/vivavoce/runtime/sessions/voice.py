@@ -65,7 +65,7 @@ class Voice:
         self.maker = Maker(parts)
         self.admission = Admission(parts)
         self.connector = Connector(parts, self.maker)
-        self._elsewhere = Elsewhere(parts)
+        self.elsewhere = Elsewhere(parts)
         self.texting = Texting(parts, self.maker, self.admission, self.connector)
         self.recovery = Recovery(parts, self.maker, self.admission)
         parts.relay.serve("configuration", self._reconfigured_here)
@@ -189,7 +189,7 @@ class Voice:
         for live in self._registry.of_conversation(session.conversation_id):
             live.records.goes_on = True
             await self._registry.end(live, End("completed"))
-        await self._elsewhere.take_over(session)
+        await self.elsewhere.take_over(session)
 
     # --- Writing ----------------------------------------------------------------------
 
@@ -357,7 +357,7 @@ class Voice:
         live = self.live(session_id, user_id)
         if live is None:
             session = await self._store.session(session_id, user_id=user_id)
-            return session is not None and await self._elsewhere.end(session, how)
+            return session is not None and await self.elsewhere.end(session, how)
         await self._registry.end(live, how)
         self.connector.forget(session_id)
         return True

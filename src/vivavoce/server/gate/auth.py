@@ -31,7 +31,7 @@ from vivavoce.errors import (
 )
 from vivavoce.server.gate import MIN_TOKEN_LENGTH
 from vivavoce.server.gate.jwt import USER_ID, JwtVerifier
-from vivavoce.server.gate.tickets import Grant, StreamTokens
+from vivavoce.server.gate.tickets import ConductorTokens, Grant, StreamTokens
 from vivavoce.server.gate.tokens import AccessTokens, Logins
 from vivavoce.wire.records.talk import DEFAULT_USER
 from vivavoce.wire.records.work import ROLES, Role
@@ -50,6 +50,7 @@ DEVELOPER_PATHS = frozenset({"/config"})  # the policy, and paths of the machine
 EXECUTE, WEBHOOK = "/execute/", "/webhook/tool-call"
 # What the API is: the same for all, as in the project's own documents, and nothing of anyone.
 API_PATHS = frozenset({"/docs", "/redoc", "/openapi.json"})
+CONDUCTOR = "/conductor"  # a browser's WebSocket has no headers: `?token=` serves as well
 API_FILES = "/static-offline-docs/"
 OPERATOR = "operator"  # who has a token, where users have JWTs
 _SUBPROTOCOL = "openai-insecure-api-key."
@@ -81,6 +82,7 @@ class Authenticator:
         tokens: AccessTokens | None = None,
         jwt: JwtVerifier | None = None,
         streams: StreamTokens | None = None,
+        runtimes: ConductorTokens | None = None,
         logins: Logins | None = None,
         execute: Role = "developer",
         own_key: str | None = None,
@@ -99,7 +101,7 @@ class Authenticator:
         self._token = (token or "").encode()
         self._own_key = (own_key or "").encode()
         self._tokens, self._jwt, self._logins = tokens, jwt, logins
-        self._streams, self._execute = streams, execute
+        self._streams, self._runtimes, self._execute = streams, runtimes, execute
         self._open_paths = open_paths
 
     async def identify(self, scope: Scope) -> Identity:
@@ -108,6 +110,8 @@ class Authenticator:
         path = route_path(scope)
         if (stream := self._by_stream_token(path, scope)) is not None:
             return stream
+        if (runtime := self._by_runtime_token(path, scope)) is not None:
+            return runtime
         if _is_engine(path):
             await self._watch_engine(scope)
             return Identity(None)
@@ -210,6 +214,19 @@ class Authenticator:
         if found["session"] not in (None, grant.session_id):
             raise SessionNotFound(f"Session '{found['session'][:64]}' not found.")
         return Identity(grant.user_id, grant)
+
+    def _by_runtime_token(self, path: str, scope: Scope) -> Identity | None:
+        """Likewise, for the one session that it names."""
+        if path != CONDUCTOR or self._runtimes is None:
+            return None
+        query = parse_qs(scope["query_string"].decode("latin-1"))
+        if not (values := query.get("token")):
+            return None
+        grant, role = self._runtimes.verify(values[0])
+        named = query.get("sessionId", [""])[0].lower()
+        if grant.session_id != named:
+            raise Forbidden("This token is for another session")
+        return Identity(grant.user_id, role=role)
 
     def _is_token(self, given: str) -> bool:
         return bool(self._token) and hmac.compare_digest(given.encode("latin-1"), self._token)

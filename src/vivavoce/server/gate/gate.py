@@ -49,6 +49,8 @@ _MOST_PACED = 10_000
 _REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
 _SHOWN = 200  # characters of what was sent
+_CLOSES = {401: 4401, 403: 4403}
+"""Of a WebSocket, where no answer can be given."""
 _REFUSED = {401: Unauthorized.code, 403: Forbidden.code}
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
@@ -315,7 +317,8 @@ class Gate:
         if scope["type"] == "websocket" and "websocket.http.response" not in scope.get(
             "extensions", {}
         ):
-            await send({"type": "websocket.close", "code": 1008})  # becomes a 403
+            code = _CLOSES.get(error.status, 1008)
+            await send({"type": "websocket.close", "code": code})  # becomes a 403
             return
         own = (shape for under, shape in self._shapes.items() if passage.path.startswith(under))
         response = next(own, lambda fault: problem(fault, passage.request_id))(error)

@@ -23,12 +23,14 @@ import orjson
 
 from vivavoce.errors import TokenExpired, Unauthorized
 from vivavoce.runtime.ports import Clock
+from vivavoce.wire.records.work import ROLES, Role
 
 MAX_TICKET_SECONDS = 60.0  # seed 003: "Ephemeral tokens expire in 60 seconds"
 STREAM_SECONDS = 600.0
 HOME = 8  # characters
 RENEWED_SECONDS = 24 * 3600.0  # then whoever renews must say again who they are
 _SALT = b"vivavoce stream tokens 2"  # one purpose, one key
+_CONDUCTOR = b"vivavoce conductor tokens 1"
 _REMEMBER_SECONDS = 600.0  # so that a late client hears "expired" and not "unknown"
 
 
@@ -125,12 +127,13 @@ class StreamTokens:
         seconds: float = STREAM_SECONDS,
         secret: str | None = None,
         previous: str | None = None,
+        salt: bytes = _SALT,
     ) -> None:
         """What was signed with the `previous` secret is still taken."""
         self._clock = clock
         self._seconds = seconds
-        self._keys = [secrets.token_bytes(32) if secret is None else _derived(secret)]
-        self._keys += [] if previous is None else [_derived(previous)]
+        self._keys = [secrets.token_bytes(32) if secret is None else _derived(secret, salt)]
+        self._keys += [] if previous is None else [_derived(previous, salt)]
 
     def issue(self, *, session_id: str, user_id: str, since: datetime | None = None) -> Issued:
         """`since` is that of the token which it takes the place of."""
@@ -161,13 +164,33 @@ class StreamTokens:
         return self.issue(session_id=grant.session_id, user_id=grant.user_id, since=since)
 
 
+class ConductorTokens:
+    """Signed tokens for `/conductor?token=`: of one user and role, for one session, and for so
+    long that a runtime can connect with it."""
+
+    def __init__(self, clock: Clock, *, secret: str | None = None, previous: str | None = None):
+        self._signer = StreamTokens(
+            clock, seconds=MAX_TICKET_SECONDS, secret=secret, previous=previous, salt=_CONDUCTOR
+        )
+
+    def issue(self, *, session_id: str, user_id: str, role: Role) -> Issued:
+        return self._signer.issue(session_id=f"{role} {session_id}", user_id=user_id)
+
+    def verify(self, value: str) -> tuple[Grant, Role]:
+        """Raises `TokenExpired` when it lapsed, `Unauthorized` when it is not ours."""
+        grant = self._signer.verify(value)
+        role, _, session_id = grant.session_id.partition(" ")
+        found: Role = next(one for one in ROLES if one == role)
+        return Grant(session_id, grant.user_id), found
+
+
 def _signed(key: bytes, body: bytes) -> bytes:
     return hmac.digest(key, body, "sha256")
 
 
-def _derived(secret: str) -> bytes:
+def _derived(secret: str, salt: bytes) -> bytes:
     """Slow on purpose: who holds a token must not be able to guess the secret behind its key."""
-    return hashlib.scrypt(secret.encode(), salt=_SALT, n=2**13, r=8, p=1, dklen=32)
+    return hashlib.scrypt(secret.encode(), salt=salt, n=2**13, r=8, p=1, dklen=32)
 
 
 def _digest(value: str) -> bytes:

@@ -1,0 +1,156 @@
+"""Runtimes with a tool call a second each: from a result to the next event, and memory a runtime,
+beside a bare echo of the same messages with `websockets`.
+
+Ours does everything: the result is checked, recorded and announced, given to the model, and what
+the model wants next is recorded and sent. The echo reads JSON and writes JSON.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import statistics
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import uvloop
+from websockets.asyncio.client import ClientConnection, connect
+
+from bench import size
+
+RUNTIMES = size(200, quick=5)
+SECONDS = size(20, quick=2)
+Report = Callable[[str, float, float, str], None]
+_BATTERY = {
+    "name": "battery.level",
+    "description": "How full the battery is, in percent.",
+    "inputSchema": {"type": "object", "properties": {}},
+    "annotations": {"readOnlyHint": True},
+}
+
+
+class Served:
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self.port = int(self._line())
+
+    def _line(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline()
+
+    def figures(self) -> tuple[float, float]:
+        """Memory in KiB, CPU seconds."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        memory, used = self._line().split()
+        return float(memory), float(used)
+
+
+@contextmanager
+def _serving(which: str) -> Iterator[Served]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bench.material.conductor_server", which],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield Served(process)
+    finally:
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait(60)
+
+
+def _event(kind: str, **body: Any) -> str:
+    at = datetime.now(UTC).isoformat()
+    return json.dumps({"id": str(uuid.uuid4()), "timestamp": at, "kind": {kind: body}})
+
+
+class _Runtime:
+    """Answers a call after a second, and notes how long the next one took."""
+
+    def __init__(self, line: ClientConnection) -> None:
+        self._line = line
+        self.took: list[float] = []
+        self._sent = 0.0
+
+    async def say(self) -> None:
+        await self._line.send(_event("userAudioTranscriptFinal", text="go"))
+
+    async def run(self, until: float) -> None:
+        while True:
+            call = await self._call()
+            if self._sent:
+                self.took.append((time.perf_counter() - self._sent) * 1000)
+            over = time.perf_counter() > until
+            if not over:
+                await asyncio.sleep(1.0)
+            self._sent = time.perf_counter()
+            result = '"stop"' if over else '{"percent":80}'
+            answer = _event("toolResult", callId=call["callId"], result=result, error=None)
+            await self._line.send(answer)
+            if over:
+                return
+
+    async def _call(self) -> dict[str, Any]:
+        while True:
+            kind = json.loads(await self._line.recv())["kind"]
+            call: dict[str, Any] = kind.get("toolCall", {})
+            if call.get("name") == "battery.level":
+                return call
+
+
+async def _measured(served: Served) -> tuple[float, float, float, float]:
+    """p95 in milliseconds; memory a runtime that waits, and one at work; CPU a call in ms."""
+    async with AsyncExitStack() as stack:
+
+        async def runtime() -> _Runtime:
+            session_id = str(uuid.uuid4())
+            address = f"ws://127.0.0.1:{served.port}/conductor?sessionId={session_id}"
+            line = await stack.enter_async_context(connect(address, max_queue=None))
+            await line.send(_event("sessionStart", sessionId=session_id, tools=[_BATTERY]))
+            return _Runtime(line)
+
+        first = await runtime()  # what is loaded once is not counted
+        await first.say()
+        await first.run(0.0)
+        idle, _ = served.figures()
+        every = [await runtime() for _ in range(RUNTIMES)]
+        await asyncio.sleep(0.5)
+        waiting, _ = served.figures()
+        until = time.perf_counter() + SECONDS
+        async with asyncio.TaskGroup() as group:
+            for number, one in enumerate(every):
+                await one.say()
+                group.create_task(one.run(until))
+                await asyncio.sleep(1 / RUNTIMES)  # they do not all talk at once
+                if number == 0:
+                    _, begun = served.figures()
+            await asyncio.sleep(SECONDS / 2)
+            working, used = served.figures()
+            calls = sum(len(one.took) for one in every)
+            cpu = (used - begun) * 1000 / max(1, calls)
+    took = [ms for one in every for ms in one.took[1:]]
+    p95 = statistics.quantiles(took, n=20)[-1]
+    return p95, (waiting - idle) / RUNTIMES, (working - idle) / RUNTIMES, cpu
+
+
+def _of(which: str) -> tuple[float, float, float, float]:
+    with _serving(which) as served:
+        return uvloop.run(_measured(served))
+
+
+def run(report: Report) -> None:
+    ours, echo = _of("ours"), _of("echo")
+    report(f"{RUNTIMES} runtimes: from a result to the next event, p95", ours[0], echo[0], "ms")
+    report(f"{RUNTIMES} runtimes: memory of one that waits", ours[1], echo[1], "KiB")
+    report(f"{RUNTIMES} runtimes: memory of one at work", ours[2], echo[2], "KiB")
+    report(f"{RUNTIMES} runtimes: CPU of a call", ours[3], echo[3], "ms")

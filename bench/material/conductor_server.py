@@ -1,0 +1,72 @@
+"""A server for `bench/conductor.py`, in a process of its own: ours with the engine inside and a
+scripted brain, or a bare echo of the same messages. Prints its port; on each line of its input, its
+memory in KiB and the CPU seconds that it took."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import sys
+import tempfile
+import uuid
+from pathlib import Path
+from typing import Any
+
+import psutil
+import uvloop
+from tests.journeys.embedded import embedded
+from websockets.asyncio.server import ServerConnection, serve
+
+from vivavoce.brain.script.script import Rule, Script, ToolUse
+
+AGAIN = ToolUse("battery_level", {})
+SCRIPT = Script(
+    rules=(
+        Rule(when="go", calls=(AGAIN,)),
+        Rule(result_of="battery_level", when="stop", say="Done."),
+        Rule(result_of="battery_level", calls=(AGAIN,)),
+    )
+)
+
+
+async def tell() -> None:
+    loop = asyncio.get_running_loop()
+    process = psutil.Process()
+    while await loop.run_in_executor(None, sys.stdin.readline):
+        gc.collect()
+        used = process.cpu_times()
+        print(process.memory_info().rss / 1024, used.user + used.system, flush=True)
+
+
+async def ours() -> None:
+    unlimited: dict[str, Any] = {
+        "user_messages_per_minute": 0,
+        "executions_per_minute": 0,
+        "conductor_user_connections": 0,
+        "engine_sessions": 1000,
+        "max_sessions": 1000,
+        "log_level": "error",
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        async with embedded(Path(folder), script=SCRIPT, **unlimited) as st:
+            print(st.url.rpartition(":")[2], flush=True)
+            await tell()
+
+
+async def echo() -> None:
+    async def answer(line: ServerConnection) -> None:
+        async for message in line:
+            told = json.loads(message)
+            if "sessionStart" in told["kind"]:
+                continue
+            call = {"callId": str(uuid.uuid4()), "name": "battery.level", "arguments": "{}"}
+            await line.send(json.dumps({**told, "kind": {"toolCall": call}}))
+
+    async with serve(answer, "127.0.0.1", 0) as server:
+        print(next(iter(server.sockets)).getsockname()[1], flush=True)
+        await tell()
+
+
+if __name__ == "__main__":
+    uvloop.run({"ours": ours, "echo": echo}[sys.argv[1]]())

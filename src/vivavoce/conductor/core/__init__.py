@@ -1,0 +1,1 @@
+"""What a client decides, with no I/O and no clock: facts in, orders out."""

@@ -1,0 +1,498 @@
+"""Runtimes at a whole server, answered by the engine inside with a scripted brain."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+
+from tests.docs_text import ROOT
+from tests.journeys.embedded import by_websocket, embedded
+from tests.journeys.runtime import Runtime
+from tests.journeys.stage import Stage
+from vivavoce.brain.script.script import Rule, Script, ToolUse
+from vivavoce.wire.conductor.codes import CODES
+
+FLOWS = ROOT / "docs" / "conductor" / "examples"
+BATTERY = {
+    "name": "battery.level",
+    "description": "How full the battery is, in percent.",
+    "inputSchema": {"type": "object", "properties": {}},
+    "annotations": {"readOnlyHint": True},
+}
+LIGHT = {
+    "name": "light.switch",
+    "description": "Switches a light.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {"room": {"type": "string"}, "on": {"type": "boolean"}},
+        "required": ["room", "on"],
+    },
+}
+SCRIPT = Script(
+    rules=(
+        Rule(when="^Hello$", say="Hi there!"),
+        Rule(when="both", calls=(ToolUse("battery_level", {}), ToolUse("door_state", {}))),
+        Rule(when="battery", calls=(ToolUse("battery_level", {}),)),
+        Rule(result_of="battery_level", when="percent", say="The battery is at 80 percent."),
+        Rule(result_of="battery_level", say="That failed: {output.error}"),
+        Rule(result_of="door_state", say="The door is open."),
+        Rule(when="six times seven", calls=(ToolUse("calculate", {"expression": "6*7"}),)),
+        Rule(result_of="calculate", say="That makes {output}."),
+        Rule(when="badly", calls=(ToolUse("light_switch", {"room": 7}),)),
+        Rule(when="light", calls=(ToolUse("light_switch", {"room": "hall", "on": True}),)),
+        Rule(result_of="light_switch", when="success.: ?false", say="It is not done."),
+        Rule(result_of="light_switch", say="The light is on."),
+        Rule(when="break", fails="the brain broke"),
+    )
+)
+
+
+def battery(given: dict[str, Any]) -> Any:
+    return {"percent": 80}
+
+
+def runtime_with(st: Stage, *tools: dict[str, Any], **start: Any) -> Runtime:
+    made = Runtime(st.url, tools=[BATTERY, *tools], **start)
+    made.tools = {
+        "battery.level": battery,
+        "door.state": lambda given: "open",
+        "light.switch": lambda given: "done",
+    }
+    return made
+
+
+DOOR = {**BATTERY, "name": "door.state"}
+
+
+def shape(kind: str, body: dict[str, Any]) -> tuple[str, ...]:
+    """What of an event the flow is about."""
+    if kind == "toolCall":
+        return kind, body["name"], body["arguments"]
+    return kind, body.get("text", "")
+
+
+async def walk(runtime: Runtime, name: str) -> None:
+    """The flow of an example, message by message; what is said so far may come in between."""
+    flow = json.loads((FLOWS / f"{name}.flow.json").read_text())
+    calls: dict[str, str] = {}
+    async with runtime.connected(start=False):
+        for step in flow:
+            ((kind, body),) = step["event"]["kind"].items()
+            if step["from"] == "client":
+                if "sessionId" in body:
+                    body = {**body, "sessionId": runtime.session_id}
+                if "callId" in body:
+                    body = {**body, "callId": calls[body["callId"]]}
+                await runtime.send(kind, **body)
+                continue
+            got, told = await runtime.next()
+            while got == "assistantSpeechPartial":
+                got, told = await runtime.next()
+            assert shape(got, told) == shape(kind, body)
+            if "callId" in body:
+                calls[body["callId"]] = told["callId"]
+        assert not runtime.unread
+
+
+async def test_the_flow_of_the_document_message_by_message(tmp_path: Path) -> None:
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        runtime = Runtime(st.url)
+        runtime.holds = {"convo.setState", "tts.speak"}  # answered by the flow
+        await walk(runtime, "hello")
+
+
+async def test_the_tool_loop_of_the_document_message_by_message(tmp_path: Path) -> None:
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        runtime = Runtime(st.url)
+        runtime.holds = {"convo.setState", "tts.speak", "battery.level"}
+        await walk(runtime, "tool")
+
+
+async def history(st: Stage, runtime: Runtime) -> list[tuple[str, str]]:
+    answer = await st.get(f"/api/v1/conversations/{runtime.session_id}/messages")
+    return [(one["role"], one["content"]) for one in answer["messages"]]
+
+
+# --- The tool loop
+
+
+async def test_several_results_come_in_any_order_and_each_finds_its_call(tmp_path: Path) -> None:
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        runtime = runtime_with(st, DOOR)
+        runtime.holds = {"battery.level", "door.state"}
+        async with runtime.connected():
+            await runtime.say("Tell me both")
+            door = await runtime.called("door.state")
+            level = await runtime.called("battery.level")
+            await runtime.result(door["callId"], "open")
+            await runtime.result(level["callId"], {"percent": 80})
+            await runtime.at_rest()
+        assert len(runtime.spoken) == 1
+        assert "The battery is at 80 percent." in runtime.spoken[0]
+        assert "The door is open." in runtime.spoken[0]
+
+
+async def test_a_second_result_and_one_for_no_call_are_told_and_change_nothing(
+    tmp_path: Path,
+) -> None:
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        runtime = runtime_with(st)
+        async with runtime.connected():
+            await runtime.result("call-nobody-made", 1)
+            await runtime.wait_for("error")
+            await runtime.say("How full is the battery?")
+            await runtime.at_rest()
+            (call,) = runtime.calls("battery.level")
+            await runtime.result(call["callId"], {"percent": 7})
+            await runtime.wait_for("error", 2)
+        assert runtime.errors == ["no_pending_tool_call"] * 2
+        assert runtime.spoken == ["The battery is at 80 percent."]
+
+
+async def test_what_fails_at_the_runtime_is_told_to_the_model(tmp_path: Path) -> None:
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        runtime = runtime_with(st)
+
+        def broken(given: dict[str, Any]) -> Any:
+            raise ValueError("no sensor")
+
+        runtime.tools["battery.level"] = broken
+        async with runtime.connected():
+            await runtime.say("How full is the battery?")
+            await runtime.at_rest()
+        assert runtime.spoken[0].endswith("no sensor")
+
+
+async def test_a_tool_that_does_not_answer_in_time_is_given_up_and_its_result_is_too_late(
+    tmp_path: Path,
+) -> None:
+    async with embedded(tmp_path, script=SCRIPT, conductor_tool_seconds=1) as st:
+        runtime = runtime_with(st)
+        runtime.holds = {"battery.level"}
+        async with runtime.connected():
+            await runtime.say("How full is the battery?")
+            await runtime.at_rest()
+            (call,) = runtime.calls("battery.level")
+            assert "taking too long" in runtime.spoken[-1]
+            await runtime.result(call["callId"], {"percent": 80})
+            await runtime.wait_for("error")
+        assert runtime.errors == ["no_pending_tool_call"]
+
+
+async def test_a_call_that_cannot_be_made_reaches_no_runtime_and_both_sides_are_told(
+    tmp_path: Path,
+) -> None:
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        runtime = runtime_with(st, LIGHT)
+        async with runtime.connected():
+            await runtime.say("Call it badly")
+            await runtime.at_rest()
+        assert runtime.errors == ["invalid_tool_call"]
+        assert runtime.ran == []
+        assert runtime.spoken == ["It is not done."]
+
+
+async def test_the_servers_own_tools_are_there_beside_the_runtimes(tmp_path: Path) -> None:
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        runtime = runtime_with(st)
+        async with runtime.connected():
+            await runtime.say("What is six times seven?")
+            await runtime.at_rest()
+        assert runtime.spoken == ["That makes 42."]
+        assert runtime.ran == []
+
+
+async def test_behind_one_tool_the_loop_is_the_same_and_a_call_id_is_used_once(
+    tmp_path: Path,
+) -> None:
+    wrapped = ToolUse("tool_call", {"name": "battery.level", "arguments": {}, "call_id": "mine"})
+    unknown = ToolUse("tool_call", {"name": "door.state", "arguments": {}})
+    script = Script(
+        rules=(
+            Rule(when="unknown", calls=(unknown,)),
+            Rule(when="battery", calls=(wrapped,)),
+            Rule(result_of="tool_call", when="percent", say="The battery is at 80 percent."),
+            Rule(result_of="tool_call", say="There is no such tool."),
+        )
+    )
+    async with embedded(tmp_path, script=script, conductor_wrapped_tools=True) as st:
+        runtime = runtime_with(st)
+        async with runtime.connected():
+            await runtime.say("How full is the battery?")
+            await runtime.at_rest(1)
+            await runtime.say("And the battery now?")
+            await runtime.at_rest(2)
+            await runtime.say("Something unknown")
+            await runtime.at_rest(3)
+        first, second = runtime.calls("battery.level")
+        assert first["callId"] == "mine"
+        assert second["callId"] not in ("mine", "")
+        assert len(runtime.ran) == 2
+        assert runtime.errors == ["invalid_tool_call"]
+        assert runtime.spoken[-1] == "There is no such tool."
+
+
+async def test_a_tool_that_changes_something_waits_for_a_yes_aloud_or_by_hand(
+    tmp_path: Path,
+) -> None:
+    confirm = {"name": "ui.confirm", "inputSchema": {"type": "object"}}
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        runtime = runtime_with(st, LIGHT, confirm)
+        runtime.tools["ui.confirm"] = lambda given: {
+            "approvalId": given["approvalId"],
+            "approved": True,
+        }
+        async with runtime.connected():
+            await runtime.say("The light, please")
+            await runtime.at_rest()
+            (asked,) = runtime.calls("ui.confirm")
+            assert "light.switch" in json.loads(asked["arguments"])["question"]
+            assert runtime.spoken[-1] == "The light is on."
+            assert [tool for _, tool in runtime.ran] == ["ui.confirm", "light.switch"]
+        aloud = runtime_with(st, LIGHT)
+        async with aloud.connected():
+            await aloud.say("The light, please")
+            await aloud.until(lambda: len(aloud.done) == 2)  # the state, and the question
+            assert "light.switch" in aloud.spoken[0]
+            await aloud.say("Yes")
+            await aloud.until(lambda: "The light is on." in aloud.spoken)
+            assert [tool for _, tool in aloud.ran] == ["light.switch"]
+
+
+# --- Interrupting
+
+
+async def test_an_interruption_settles_the_speech_and_what_was_heard_is_kept(
+    tmp_path: Path,
+) -> None:
+    script = Script(rules=(Rule(when="story", say="Once upon a time there was a king."),))
+    async with embedded(tmp_path, script=script) as st:
+        runtime = runtime_with(st)
+        runtime.holds = {"tts.speak"}
+        async with runtime.connected():
+            await runtime.say("Tell me a story")
+            speak = await runtime.called("tts.speak")
+            await runtime.send(
+                "error",
+                code="audio.output.interrupted",
+                message="The user spoke.",
+                callId=speak["callId"],
+                positionCharacters=16,
+            )
+            await runtime.until(lambda: runtime.states[-1:] == ["listening"])
+            await runtime.result(speak["callId"], {"spoken": False})  # it need not, and may
+            runtime.holds = set()
+            await runtime.say("Stop it, and say hello")
+            await runtime.at_rest()
+        assert runtime.errors == []
+        assert ("assistant", "Once upon a time") in await history(st, runtime)
+
+
+async def test_sentence_by_sentence_where_the_runtime_can_take_that(tmp_path: Path) -> None:
+    script = Script(rules=(Rule(when="story", say="There was a king. He had a dog."),))
+    async with embedded(tmp_path, script=script) as st:
+        runtime = runtime_with(st, clauses=True)
+        async with runtime.connected():
+            await runtime.say("Tell me a story")
+            await runtime.at_rest()
+        assert "".join(runtime.spoken) == "There was a king. He had a dog."
+        assert runtime.states == ["thinking", "speaking", "idle"]
+        assert runtime.all("assistantSpeechFinal") == [{"text": "There was a king. He had a dog."}]
+        partials = [one["text"] for one in runtime.all("assistantSpeechPartial")]
+        assert all("There was a king. He had a dog.".startswith(one) for one in partials)
+
+
+async def test_what_is_being_said_shows_the_state(tmp_path: Path) -> None:
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        runtime = runtime_with(st)
+        async with runtime.connected():
+            await runtime.send("userAudioTranscriptPartial", text="Hel")
+            await runtime.send("userAudioTranscriptPartial", text="Hello")
+            await runtime.until(lambda: runtime.states == ["listening"])
+            await runtime.say("Hello")
+            await runtime.at_rest()
+            assert runtime.states == ["listening", "thinking", "idle"]
+
+
+# --- The conversation
+
+
+async def test_it_is_in_the_history_and_the_browser_and_the_runtime_go_on_from_each_other(
+    tmp_path: Path,
+) -> None:
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        runtime = runtime_with(st)
+        async with runtime.connected():
+            await runtime.say("Hello")
+            await runtime.at_rest()
+            assert await history(st, runtime) == [("user", "Hello"), ("assistant", "Hi there!")]
+            (one,) = await st.here.store.sessions_of(runtime.session_id, user_id="local")
+            resumed = await st.post(f"/sessions/{one.id}/resume")
+            assert len(resumed["context_to_inject"]) == 2
+            secret = resumed["realtime"]["client_secret"]["value"]
+            async with by_websocket(st, secret) as line:
+                await line.until("session.updated")
+                await runtime.say("What is six times seven?")  # whoever speaks last has it
+                await runtime.at_rest(2)
+            assert runtime.spoken == ["Hi there!", "That makes 42."]
+            listed = await st.get("/api/v1/conversations")
+            assert [one["id"] for one in listed["conversations"]] == [runtime.session_id]
+
+
+async def test_the_same_sentence_sent_again_is_answered_once(tmp_path: Path) -> None:
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        runtime = runtime_with(st)
+        async with runtime.connected():
+            event_id = await runtime.say("Hello")
+            await runtime.say("Hello", event_id)
+            await runtime.at_rest()
+        async with runtime.connected():
+            await runtime.say("Hello", event_id)
+            await runtime.say("How full is the battery?")
+            await runtime.until(lambda: len(runtime.spoken) == 2)
+            await runtime.at_rest()
+        assert runtime.spoken == ["Hi there!", "The battery is at 80 percent."]
+        assert [role for role, _ in await history(st, runtime)].count("user") == 2
+
+
+async def test_a_runtime_that_only_waits_takes_no_seat_and_keeps_its_connection(
+    tmp_path: Path,
+) -> None:
+    async with embedded(tmp_path, script=SCRIPT, conductor_idle_seconds=1) as st:
+        runtime = runtime_with(st)
+        async with runtime.connected():
+            await runtime.until(lambda: st.here.conductor.connections == 1)
+            assert len(st.here.registry) == 0
+            await runtime.say("Hello")
+            await runtime.at_rest()
+            assert len(st.here.registry) == 1
+            async with asyncio.timeout(10):
+                while len(st.here.registry):
+                    await asyncio.sleep(0.02)
+            assert runtime.closed is None
+            await runtime.say("Hello")
+            await runtime.until(lambda: len(runtime.spoken) == 2)
+
+
+# --- What is refused
+
+
+async def test_another_users_session_is_not_there_for_anyone_else(tmp_path: Path) -> None:
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        mine = runtime_with(st)
+        mine.headers = {"x-user-id": "ada"}
+        async with mine.connected():
+            await mine.say("Hello")
+            await mine.at_rest()
+        theirs = Runtime(st.url, mine.session_id)
+        theirs.headers = {"x-user-id": "eve"}
+        async with theirs.connected():
+            await theirs.until(lambda: theirs.closed is not None)
+        assert theirs.errors == ["no_session"]
+        assert theirs.closed is not None
+        assert theirs.closed[0] == 4404
+
+
+async def test_each_code_of_the_servers_can_be_met(tmp_path: Path) -> None:
+    async with embedded(
+        tmp_path, script=SCRIPT, conductor_tool_seconds=1, user_messages_per_minute=3
+    ) as st:
+        runtime = runtime_with(st, LIGHT)
+        async with runtime.connected(start=False):
+            await runtime.say("Hello")  # no sessionStart came before it
+            await runtime.send("sessionStart", sessionId=runtime.session_id, tools=[LIGHT])
+            await runtime.raw("{")
+            await runtime.send("userSmiled")
+            await runtime.send("toolCall", callId="a", name="b", arguments="{}")
+            await runtime.say("  ")
+            await runtime.result("nobody", 1)
+            await runtime.until(lambda: len(runtime.errors) == 6)
+            await runtime.say("Call it badly")
+            await runtime.at_rest(1)
+            await runtime.say("break")
+            await runtime.until(lambda: "bedrock_error" in runtime.errors, 30)
+            await runtime.say("Hello")
+            await runtime.say("Hello")
+            await runtime.until(lambda: "conductor_error" in runtime.errors)
+            st.here.conductor.overheard = None  # type: ignore[assignment, method-assign]
+            await runtime.send("userAudioTranscriptPartial", text="Hel")
+            await runtime.until(lambda: "handler_error" in runtime.errors)
+            assert runtime.closed is None
+        assert runtime.errors[:6] == [
+            "no_session",
+            "invalid_json",
+            "invalid_event",
+            "invalid_event",
+            "empty_transcript",
+            "no_pending_tool_call",
+        ]
+        known = {name for name, code in CODES.items() if code.source == "server"}
+        assert set(runtime.errors) == known
+
+
+@pytest.mark.parametrize("code", [name for name, c in CODES.items() if c.source == "client"])
+async def test_what_a_runtime_met_is_heard(code: str, tmp_path: Path) -> None:
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        runtime = runtime_with(st)
+        async with runtime.connected():
+            await runtime.send("error", code=code, message="That is how it was.")
+            await runtime.say("Hello")
+            await runtime.at_rest()
+        assert runtime.errors == []
+        assert runtime.spoken == ["Hi there!"]
+
+
+async def test_the_newer_connection_has_the_session_and_the_older_is_told(tmp_path: Path) -> None:
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        one = runtime_with(st)
+        other = Runtime(st.url, one.session_id, tools=[BATTERY])
+        other.tools = one.tools
+        async with one.connected():
+            await one.say("Hello")
+            await one.at_rest()
+            async with other.connected():
+                await one.until(lambda: one.closed is not None)
+                assert one.closed is not None
+                assert one.closed[0] == 4409
+                await other.say("How full is the battery?")
+                await other.until(lambda: other.spoken == ["The battery is at 80 percent."])
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [("", 400), ("?sessionId=abc123", 400), (f"?sessionId={uuid.uuid1()}", 400)],
+)
+async def test_an_address_without_a_session_is_refused_before_it_is_let_in(
+    query: str, status: int, tmp_path: Path
+) -> None:
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        address = st.url.replace("http", "ws", 1) + "/conductor" + query
+        with pytest.raises(InvalidStatus) as refused:
+            await connect(address)
+        assert refused.value.response.status_code == status
+
+
+async def test_whoever_does_not_say_which_session_it_is_is_closed_in_time(tmp_path: Path) -> None:
+    async with embedded(tmp_path, script=SCRIPT, conductor_start_seconds=0.2) as st:
+        runtime = runtime_with(st)
+        async with runtime.connected(start=False):
+            await runtime.until(lambda: runtime.closed is not None)
+        assert runtime.closed is not None
+        assert runtime.closed[0] == 4408
+
+
+async def test_a_session_id_in_capitals_is_the_same_session(tmp_path: Path) -> None:
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        runtime = Runtime(st.url, str(uuid.uuid4()).upper())
+        async with runtime.connected():
+            await runtime.say("Hello")
+            await runtime.at_rest()
+        answer = await st.get(f"/api/v1/conversations/{runtime.session_id.lower()}/messages")
+        assert len(answer["messages"]) == 2

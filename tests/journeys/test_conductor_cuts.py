@@ -1,0 +1,198 @@
+"""A runtime's line is cut at every message of a talk, and the server is killed at every message:
+the talk ends as if nothing had been, and no tool of the runtime's runs twice."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
+
+from tests.contract.postgres import drop_database, new_database
+from tests.journeys.embedded import embedded
+from tests.journeys.process import Server
+from tests.journeys.runtime import Cut, Runtime
+from tests.journeys.stage import Stage
+from tests.journeys.test_conductor import BATTERY, SCRIPT, battery
+from vivavoce.testing.provider import ScriptedProvider
+
+LINES = ["How full is the battery?", "Hello"]
+ANSWERS = ["The battery is at 80 percent.", "Hi there!"]
+_LOST = (Cut, ConnectionClosed, InvalidHandshake, OSError)
+_UNLIMITED: dict[str, Any] = {"user_messages_per_minute": 0, "conductor_connections": 0}
+
+
+def new(url: str) -> Runtime:
+    runtime = Runtime(url, tools=[BATTERY])
+    runtime.tools = {"battery.level": battery}
+    return runtime
+
+
+async def hold(runtime: Runtime, mend: Callable[[], Awaitable[None]]) -> None:
+    """The talk, with as many connections as it takes: what has no answer is said again, as the
+    same event."""
+    for number, line in enumerate(LINES):
+        event_id = f"00000000-0000-4000-8000-{hash((runtime.session_id, line)) % 10**12:012}"
+        while True:
+            try:
+                async with runtime.connected():
+                    if len(runtime.spoken) <= number:
+                        await runtime.say(line, event_id)
+                    await runtime.until(lambda: len(runtime.spoken) > number)  # noqa: B023
+                    await runtime.at_rest()
+                    break
+            except* _LOST:
+                await mend()
+
+
+async def unmended() -> None:
+    pass
+
+
+async def counted(url: str) -> list[str]:
+    """The points of a talk in which nothing happens."""
+    points: list[str] = []
+    runtime = new(url)
+
+    async def count(what: str) -> None:
+        points.append(what)
+
+    runtime.point = count
+    await hold(runtime, unmended)
+    return points
+
+
+async def check(runtime: Runtime, http: httpx.AsyncClient) -> None:
+    answer = await http.get(f"/api/v1/conversations/{runtime.session_id}/messages")
+    said = [(one["role"], one["content"]) for one in answer.json()["messages"]]
+    talk = [one for pair in zip(LINES, ANSWERS, strict=True) for one in pair]
+    assert [words for role, words in said if role in ("user", "assistant")] == talk
+    assert [tool for _, tool in runtime.ran] == ["battery.level"]
+    assert runtime.spoken == ANSWERS
+
+
+def cut_at(runtime: Runtime, place: int, break_it: Callable[[], Awaitable[None]]) -> None:
+    left = place
+
+    async def point(what: str) -> None:
+        nonlocal left
+        left -= 1
+        if left == -1:
+            await break_it()
+
+    runtime.point = point
+
+
+async def test_the_line_is_cut_at_every_message(tmp_path: Path) -> None:
+    async with embedded(tmp_path, script=SCRIPT, **_UNLIMITED) as st:
+        points = await counted(st.url)
+        assert len(points) > 15
+        for place, what in enumerate(points):
+            runtime = new(st.url)
+
+            async def cut(runtime: Runtime = runtime) -> None:
+                runtime.cut()
+
+            cut_at(runtime, place, cut)
+            try:
+                await hold(runtime, unmended)
+                await check(runtime, st.http)
+            except BaseException as fault:
+                fault.add_note(f"cut at {place}: {what}; saw {runtime.seen[-8:]}")
+                raise
+
+
+@asynccontextmanager
+async def in_front_of(st: Stage, folder: Path, **more: str) -> AsyncIterator[Server]:
+    """A server of its own process, whose provider is another that stays."""
+    provider = ScriptedProvider()
+    folder.mkdir(exist_ok=True)
+    server = Server(
+        provider,
+        folder,
+        VIVAVOCE_PROVIDER_URL=f"{st.url}/v1",
+        VIVAVOCE_API_KEY="any",
+        VIVAVOCE_FALLBACKS="none",
+        VIVAVOCE_USER_MESSAGES_PER_MINUTE="0",
+        **more,
+    )
+    await server.start()
+    try:
+        yield server
+    finally:
+        if server.running:
+            await server.stop(signal.SIGKILL)
+
+
+@pytest.mark.parametrize("some", [3, pytest.param(0, marks=pytest.mark.full)])
+@pytest.mark.timeout(900)
+async def test_the_server_is_killed_at_every_message(some: int, tmp_path: Path) -> None:
+    chance = random.Random(20261119)
+    async with embedded(tmp_path, script=SCRIPT) as st, in_front_of(st, tmp_path / "own") as server:
+        points = list(enumerate(await counted(server.url)))
+        for place, what in chance.sample(points, some) if some else points:
+            runtime = new(server.url)
+
+            async def kill() -> None:
+                await server.stop(signal.SIGKILL)
+
+            async def mend() -> None:
+                if not server.running:
+                    await server.start()
+
+            cut_at(runtime, place, kill)
+            try:
+                async with asyncio.timeout(60):
+                    await hold(runtime, mend)
+                await mend()
+                async with httpx.AsyncClient(base_url=server.url, trust_env=False) as http:
+                    await check(runtime, http)
+            except BaseException as fault:
+                fault.add_note(f"killed at {place}: {what}; saw {runtime.seen[-8:]}")
+                fault.add_note(server.log()[-4000:])
+                raise
+
+
+@pytest.mark.parametrize("killed", [False, True])
+@pytest.mark.timeout(180)
+async def test_a_runtime_goes_on_at_another_server_with_the_call_that_was_open(
+    killed: bool, tmp_path: Path
+) -> None:
+    database = new_database()
+    try:
+        async with embedded(tmp_path, script=SCRIPT) as st:
+            one = in_front_of(
+                st, tmp_path / "one", VIVAVOCE_DATABASE_URL=database, VIVAVOCE_INSTANCE="one"
+            )
+            two = in_front_of(
+                st, tmp_path / "two", VIVAVOCE_DATABASE_URL=database, VIVAVOCE_INSTANCE="two"
+            )
+            async with one as first, two as second:
+                runtime, there = new(first.url), new(second.url)
+                runtime.holds = {"battery.level"}
+                async with runtime.connected():
+                    await runtime.say(LINES[0])
+                    (call,) = [await runtime.called("battery.level")]
+                    if killed:
+                        await first.stop(signal.SIGKILL)
+                        await runtime.until(lambda: runtime.closed is not None)
+                    there = Runtime(second.url, runtime.session_id, tools=[BATTERY])
+                    there.tools = runtime.tools
+                    async with there.connected():
+                        await there.until(lambda: there.spoken == [ANSWERS[0]], 30)
+                        await there.at_rest()
+                        await runtime.until(lambda: runtime.closed is not None)
+                if not killed:
+                    assert runtime.closed is not None
+                    assert runtime.closed[0] == 4409
+                assert there.ran == [(call["callId"], "battery.level")]
+                assert runtime.spoken == []
+    finally:
+        drop_database(database)
