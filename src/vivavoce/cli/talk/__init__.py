@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -106,7 +105,7 @@ class Wishes:
 def run(args: argparse.Namespace) -> int:
     """One talk; its exit code."""
     try:
-        from vivavoce.cli.talk.server import NoServer, Refusal, checked_url
+        from vivavoce.cli.talk.server import NoServer, NoVoice, Refusal, checked_url
     except ModuleNotFoundError as missing:
         return _complain(_lacking(missing), WRONG)
     if args.text and (args.say or args.hear):
@@ -127,6 +126,9 @@ def run(args: argparse.Namespace) -> int:
         return _complain(_lacking(missing), WRONG)
     except NoServer as fault:
         return _complain(str(fault), NOBODY)
+    except NoVoice:
+        words = f"The provider behind {wishes.url} takes no sound over a WebSocket; try --text."
+        return _complain(words, REFUSED)
     except Refusal as refusal:
         return _complain(*_refused(refusal, wishes))
     except BaseExceptionGroup as group:
@@ -167,26 +169,50 @@ def _innermost(group: BaseExceptionGroup[Any]) -> BaseException:
 
 
 async def _talk(wishes: Wishes) -> int:
-    from vivavoce.cli.talk.server import server_at
-    from vivavoce.cli.talk.state import Began
-    from vivavoce.cli.talk.store import Store
-    from vivavoce.cli.talk.talk import Talk
+    from vivavoce.cli.talk.server import NoVoice, server_at
 
     script = _script(wishes)
     async with server_at(wishes.url, wishes.token) as server:
         agent = await _met(server, wishes)
         resume = await server.conversation_of(wishes.resume) if wishes.resume else None
-        async with _sound(wishes) as (desk, microphone, speaker, note):
-            store = Store()
-            mode = "voice" if desk is not None else "text"
-            store.tell(Began(mode, agent, microphone, speaker, note))
-            talk = Talk(server, store, desk)
-            async with _shown(talk, wishes):
-                ending = await talk.run(resume, script or None)
-    conversation = store.state.conversation
+        async with _sound(wishes) as sound:
+            try:
+                return await _one(server, wishes, agent, sound, resume, script)
+            except NoVoice:
+                if wishes.say or wishes.hear:
+                    raise
+        written = _Sound(None, note="In writing: this server's provider takes no sound from here.")
+        return await _one(server, wishes, agent, written, resume, [])
+
+
+async def _one(
+    server: Server,
+    wishes: Wishes,
+    agent: str,
+    sound: _Sound,
+    resume: str | None,
+    script: list[Words],
+) -> int:
+    from vivavoce.cli.talk.state import Began
+    from vivavoce.cli.talk.store import Store
+    from vivavoce.cli.talk.talk import Talk
+
+    store = Store()
+    store.tell(
+        Began(
+            "text" if sound.desk is None else "voice",
+            agent,
+            sound.microphone,
+            sound.speaker,
+            sound.note,
+        )
+    )
+    talk = Talk(server, store, sound.desk)
+    async with _shown(talk, wishes):
+        ending = await talk.run(resume, script or None)
     if ending.broken or not wishes.plain:
         print(ending.words, file=sys.stderr)
-    if conversation:
+    if conversation := store.state.conversation:
         where = "" if wishes.url == URL else f" {wishes.url}"
         print(f"Go on with: vivavoce talk{where} --resume {conversation}", file=sys.stderr)
     return BROKEN if ending.broken else 0
@@ -213,42 +239,49 @@ def _script(wishes: Wishes) -> list[Words]:
     return [Words(path.name, read_wav(path)) for path in wishes.say]
 
 
+@dataclass(frozen=True, slots=True)
+class _Sound:
+    """A desk with what drives it, or none where there is no sound; and words about it."""
+
+    desk: Desk | None
+    microphone: str = ""
+    speaker: str = ""
+    note: str = ""
+
+
 @asynccontextmanager
-async def _sound(wishes: Wishes) -> AsyncIterator[tuple[Desk | None, str, str, str]]:
-    """A desk with what drives it, the names of the microphone and the loudspeaker, and what there
-    is to say about them; without a desk where there is no sound."""
+async def _sound(wishes: Wishes) -> AsyncIterator[_Sound]:
     if wishes.text:
-        yield None, "", "", ""
+        yield _Sound(None)
         return
     from vivavoce.cli.talk import sound
     from vivavoce.cli.talk.desk import Desk
 
     remote = any(os.environ.get(name) for name in ("SSH_CONNECTION", "SSH_TTY"))
-    microphone, speaker = not wishes.say, wishes.hear is None
+    microphone, speaker = not wishes.say, wishes.hear is None and not remote
     async with AsyncExitStack() as stack:
         desk = Desk()
-        desk.scripted = bool(wishes.say)
+        desk.scripted = not microphone
+        source = sound.Source("", "")
         try:
             if remote and microphone:
                 raise sound.NoDevices("over SSH your microphone is elsewhere")
-            source = sound.Source("", "", "")
-            if microphone or (speaker and not remote):
+            if microphone or speaker:
                 source = sound.find_devices(microphone=microphone, speaker=speaker)
-                await stack.enter_async_context(
-                    sound.by_devices(desk, microphone=microphone, speaker=speaker)
-                )
+                driven = sound.by_devices(desk, microphone=microphone, speaker=speaker)
+                await stack.enter_async_context(driven)
             else:
                 await stack.enter_async_context(sound.by_the_clock(desk))
         except sound.NoDevices as why:
             if microphone:
-                yield None, "", "", f"In writing, since {why}."
+                yield _Sound(None, note=f"In writing, since {why}.")
                 return
             source = sound.Source("", "", f"Nothing is played, since {why}.")
             await stack.enter_async_context(sound.by_the_clock(desk))
         stack.enter_context(sound.recorded(desk, wishes.hear))
         heard = source.microphone or ", ".join(path.name for path in wishes.say)
         played = source.speaker or (wishes.hear.name if wishes.hear else "nothing")
-        yield desk, heard, played, source.advice
+        yield _Sound(desk, heard, played, source.advice)
 
 
 @asynccontextmanager

@@ -44,9 +44,7 @@ class NoLine(Exception):
 class Line:
     """What goes in and out of one open socket, until it is closed."""
 
-    def __init__(
-        self, socket: ClientConnection, desk: Desk, notify: Callable[[], None]
-    ) -> None:
+    def __init__(self, socket: ClientConnection, desk: Desk, notify: Callable[[], None]) -> None:
         self._socket, self._desk, self._notify = socket, desk, notify
         self._player, self._heard, self._ducking = desk.player(), Heard(), Ducking()
         self._audio: deque[bytes] = deque(maxlen=_PIECES)

@@ -206,6 +206,9 @@ class PushToTalk:
             self.open, self._repeats = not self.open, False
         self._last = now
 
-    def passed(self, now: float) -> None:
-        if self._repeats and now - self._last >= self.REPEAT:
-            self.open = self._repeats = False
+    def let_go(self, now: float) -> bool:
+        """Whether it was let go by now."""
+        if not self._repeats or now - self._last < self.REPEAT:
+            return False
+        self.open = self._repeats = False
+        return True

@@ -113,6 +113,7 @@ class TalkScreen(App[None]):
 
     TITLE = "Vivavoce"
     ENABLE_COMMAND_PALETTE = False
+    AUTO_FOCUS = None
     CSS = """
     Screen { layout: vertical; }
     #bar { height: 1; background: $panel; padding: 0 1; }
@@ -176,7 +177,7 @@ class TalkScreen(App[None]):
     # --- Drawing -------------------------------------------------------------------------
 
     async def draw(self) -> None:
-        if self._gone or not self.is_mounted:
+        if self._gone:
             return
         state = self._talk.store.state
         self._draw_bar(state)
@@ -245,7 +246,7 @@ class TalkScreen(App[None]):
             case _:
                 return True
 
-    def action_answer(self, granted: bool) -> None:  # noqa: FBT001 - an action's parameter
+    def action_answer(self, granted: bool) -> None:
         self._talk.answer(granted=granted)
 
     def action_talk_key(self) -> None:
@@ -265,7 +266,7 @@ class TalkScreen(App[None]):
         typing.add_class("open")
         typing.focus()
 
-    def action_back(self) -> None:
+    async def action_back(self) -> None:
         typing = self.query_one("#typing", Input)
         if self._talk.desk is not None:
             typing.remove_class("open")

@@ -27,6 +27,10 @@ class NoServer(Exception):
     """Nobody answers there, or somebody else does."""
 
 
+class NoVoice(Exception):
+    """The sound cannot go over a WebSocket there: its provider takes it by WebRTC only."""
+
+
 class Refusal(Exception):
     """The server said no; `passing` if it is worth asking again."""
 
@@ -121,7 +125,13 @@ class Server:
         )
 
     async def audio(self, key: str) -> AudioGrant:
-        answer = await self._ask("POST", "/audio", headers={"authorization": f"Bearer {key}"})
+        """The key opens one call. Raises `NoVoice`."""
+        try:
+            answer = await self._ask("POST", "/audio", headers={"authorization": f"Bearer {key}"})
+        except Refusal as refusal:
+            if refusal.status == 409:
+                raise NoVoice(refusal.message) from None
+            raise
         parts = urlsplit(self.url)
         scheme = _PLAIN_PORTS[parts.scheme]
         return AudioGrant(
@@ -131,10 +141,14 @@ class Server:
         )
 
     async def state(self, session: str) -> Mapping[str, Any]:
-        return await self._ask("GET", "/session", params={"session_id": session})
+        found: Mapping[str, Any] = await self._ask(
+            "GET", "/session", params={"session_id": session}
+        )
+        return found
 
     async def session(self, session: str) -> Mapping[str, Any]:
-        return await self._ask("GET", f"/sessions/{_quoted(session)}")
+        found: Mapping[str, Any] = await self._ask("GET", f"/sessions/{_quoted(session)}")
+        return found
 
     async def end(self, session: str) -> None:
         await self._ask("POST", f"/sessions/{_quoted(session)}/end", json={})
@@ -247,18 +261,16 @@ class Server:
 
     def _refusal(self, response: httpx2.Response) -> Refusal:
         body, status = _json(response), response.status_code
-        match body:
-            case {"error": {"code": str(code), "message": str(message), **error}}:
-                pass
-            case _:
-                code, error = "unknown", {}
-                message = f"What answers at {self.url} says {status}, and is no Vivavoce server."
+        error = body.get("error") if isinstance(body, dict) else None
+        if not isinstance(error, dict) or "message" not in error:
+            words = f"What answers at {self.url} says {status}, and is no Vivavoce server."
+            return Refusal(status, "unknown", words)
         details = error.get("details") or {}
         exact, header = details.get("retry_after_ms"), response.headers.get("retry-after", "")
         wait = exact / 1000 if isinstance(exact, int | float) else None
         if wait is None and header.isdecimal():
             wait = float(header)
-        return Refusal(status, code, message, wait)
+        return Refusal(status, str(error.get("code")), str(error["message"]), wait)
 
 
 def _json(response: httpx2.Response) -> Any:

@@ -67,7 +67,8 @@ def read_wav(path: Path) -> bytes:
         import soxr  # only for files at other rates
 
         samples = soxr.resample(samples, rate, RATE)
-    return np.clip(np.round(samples), -32768, 32767).astype("<i2").tobytes()
+    pcm: bytes = np.clip(np.round(samples), -32768, 32767).astype("<i2").tobytes()
+    return pcm
 
 
 def _samples(raw: bytes, width: int, path: Path) -> Any:

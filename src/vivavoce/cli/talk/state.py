@@ -232,13 +232,19 @@ Fact = (
 )
 
 
-def reduce(state: State, fact: Fact) -> State:  # noqa: PLR0911 - one arm a fact
+def reduce(state: State, fact: Fact) -> State:
     match fact:
         case Event(name, data):
             return _heard(state, name, data)
         case Began(mode, agent, microphone, speaker, note):
-            known = {"mode": mode, "agent": agent, "microphone": microphone, "speaker": speaker}
-            return replace(state, **known, lines=_noted(state.lines, note))
+            return replace(
+                state,
+                mode=mode,
+                agent=agent,
+                microphone=microphone,
+                speaker=speaker,
+                lines=_noted(state.lines, note),
+            )
         case Waiting(words):
             return replace(state, loading=words, stage="loading")
         case Opened(session, conversation):

@@ -20,7 +20,7 @@ from vivavoce.cli.talk import words
 from vivavoce.cli.talk.desk import Desk
 from vivavoce.cli.talk.line import Line, NoLine, dialled
 from vivavoce.cli.talk.playing import PushToTalk
-from vivavoce.cli.talk.server import Grant, NoServer, Refusal, Server
+from vivavoce.cli.talk.server import Grant, NoServer, NoVoice, Refusal, Server
 from vivavoce.cli.talk.store import Store
 from vivavoce.retrying import doubling
 
@@ -46,7 +46,7 @@ _LOST = ("error", "socket_reset", "client_silent", "ice_lost", "never_connected"
 
 
 class _HungUp(Exception):
-    """The user has had enough."""
+    """The user has had enough, or a script has come to its end."""
 
 
 class _CallLost(Exception):
@@ -131,12 +131,13 @@ class Talk:
     def talk_key(self) -> None:
         """The key that is held down while one talks; without push to talk it mutes."""
         if not self.store.state.held:
-            return self.mute()
+            self.mute()
+            return
         self._push.pressed(time.monotonic())
-        return self._set_microphone()
+        self._set_microphone()
 
     def hang_up(self) -> None:
-        self._finish(_HungUp())
+        self._finish(_HungUp("You hung up."))
 
     @property
     def microphone_open(self) -> bool:
@@ -162,8 +163,8 @@ class Talk:
     # --- The whole of it -------------------------------------------------------------------
 
     async def run(self, conversation: str | None, script: list[Words] | None = None) -> s.Ending:
-        """How it ended. Raises `Refusal` and `NoServer` where it did not even begin, and what
-        broke the sound."""
+        """How it ended. Raises `Refusal`, `NoServer` and `NoVoice` where it did not even begin, and
+        an `OSError` where the sound broke."""
         await self._until_ready()
         try:
             async with asyncio.TaskGroup() as group:
@@ -182,7 +183,7 @@ class Talk:
                     for task in (*others, self._following):
                         if task is not None:
                             task.cancel()
-        except* (Refusal, NoServer, OSError) as faults:
+        except* (Refusal, NoServer, NoVoice, OSError) as faults:
             raise _first(faults) from None
         self.store.tell(s.Over(ending))
         return ending
@@ -194,8 +195,8 @@ class Talk:
                 await self._call(conversation)
             else:
                 await self._correspond(conversation)
-        except _HungUp:
-            return s.Ending("You hung up.")
+        except _HungUp as why:
+            return s.Ending(str(why))
         except _Ended as fault:
             return fault.ending
         raise AssertionError("a talk has an end")
@@ -308,21 +309,25 @@ class Talk:
     async def _taken_over(self, old: Line) -> Line | None:
         """The call that the session went over to; both are up until the server has moved. None
         where nothing came of it and the old one goes on."""
-        before, tries = self._moves, _BESIDE if self._wanted == "cap" else 1
-        for attempt in range(tries):
+        before = self._moves
+        line = await self._beside(old)
+        if line is None:
+            return None
+        await self._until(lambda: self._moves > before or old.closed or line.closed)
+        return None if line.closed else line
+
+    async def _beside(self, old: Line) -> Line | None:
+        """Before a cap it is tried again; another provider that does not want us is not asked
+        twice."""
+        for tries in range(_BESIDE if self._wanted == "cap" else 1, 0, -1):
             if old.closed:
                 return None
             try:
-                line = await self._place(None)
+                return await self._place(None)
             except (NoLine, Refusal):
                 self._wanted = None
-                if attempt + 1 < tries:
+                if tries > 1:
                     await self._pause(2.0)
-                continue
-            await self._until(lambda: self._moves > before or old.closed or line.closed)
-            if not line.closed:
-                return line
-            return None
         return None
 
     # --- In writing ----------------------------------------------------------------------------
@@ -417,7 +422,8 @@ class Talk:
             except Refusal as fault:
                 if not fault.passing and not self._going:
                     words_ = f"The conversation broke off: {fault.message}"
-                    return self._finish(_Ended(s.Ending(words_, broken=True)))
+                    self._finish(_Ended(s.Ending(words_, broken=True)))
+                    return
             self.store.tell(s.Stream(up=False))
             failures += 1
             await asyncio.sleep(doubling(failures, 0.5, _LONGEST_PAUSE))
@@ -444,7 +450,8 @@ class Talk:
                     return  # for the user it goes on
                 self._expired = str(data.get("reason"))
             case "session.ended":
-                return self._session_ended(str(data.get("reason", "")))
+                self._session_ended(str(data.get("reason", "")))
+                return
             case "stream.reset":
                 with contextlib.suppress(Refusal):
                     found = await self._server.session(session)
@@ -488,7 +495,7 @@ class Talk:
             await self.store.steady(words.may_speak, _SETTLED)
             await self._speak(piece)
         await self.store.steady(words.at_rest, 2 * _SETTLED)
-        self.hang_up()
+        self._finish(_HungUp("All was said."))
 
     async def _speak(self, piece: Words) -> None:
         assert self.desk is not None
@@ -506,10 +513,8 @@ class Talk:
         """A terminal tells no key's release: it is a key that no longer repeats."""
         while True:
             await asyncio.sleep(0.05)
-            if self._push.open:
-                self._push.passed(time.monotonic())
-                if not self._push.open:
-                    self._set_microphone()
+            if self._push.let_go(time.monotonic()):
+                self._set_microphone()
 
     # --- The end ---------------------------------------------------------------------------------
 

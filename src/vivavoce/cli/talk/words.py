@@ -64,7 +64,7 @@ def at_rest(state: State) -> bool:
     busy = state.tools or state.approvals or any(line.pending for line in state.lines)
     if state.mode == "text":  # its session may begin a moment after the words
         said = [line for line in state.lines if line.kind in ("user", "assistant")]
-        busy = busy or bool(said) and (said[-1].kind == "user" or not said[-1].done)
+        busy = busy or (bool(said) and (said[-1].kind == "user" or not said[-1].done))
     return may_speak(state) and not busy
 
 
