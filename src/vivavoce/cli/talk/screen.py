@@ -94,13 +94,14 @@ def _card(line: Line) -> Text:
     return text
 
 
-def approval_text(approval: Approval, waiting: int, now: datetime) -> Text:
+def approval_text(approval: Approval, waiting: int, now: datetime, *, writing: bool) -> Text:
     """All of it: what is approved unread is not approved."""
+    yes, no = ("Ctrl-Y", "Ctrl-N") if writing else ("y", "n")
     text = Text()
     text.append(words.harmless(approval.question) + "\n", "bold")
     for name, value in words.argument_rows(approval.arguments):
         text.append(f"{name}: ", "dim").append(value + "\n")
-    text.append("y", "bold green").append(" yes   ").append("n", "bold red").append(" no")
+    text.append(yes, "bold green").append(" yes   ").append(no, "bold red").append(" no")
     if (left := words.seconds_left(approval, now)) is not None:
         text.append(f"   no answer is a no, in {left} s", "dim")
     if waiting > 1:
@@ -117,8 +118,9 @@ class TalkScreen(App[None]):
     CSS = """
     Screen { layout: vertical; }
     #bar { height: 1; background: $panel; padding: 0 1; }
-    #status { width: 1fr; }
-    #who { width: auto; color: $text-muted; }
+    #status { width: auto; text-wrap: nowrap; }
+    #who { width: 1fr; margin-left: 2; color: $text-muted; text-align: right;
+           text-wrap: nowrap; text-overflow: ellipsis; }
     #said { height: 1fr; padding: 1 2 0 2; scrollbar-size-vertical: 1; }
     .line { margin-bottom: 1; width: 100%; }
     .tool, .task, .intent { border-left: thick $secondary; padding: 0 1; background: $panel; }
@@ -132,15 +134,21 @@ class TalkScreen(App[None]):
     #typing.open { display: block; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y,ctrl+y", "answer(True)", "Yes"),
-        Binding("n,ctrl+n", "answer(False)", "No"),
+        Binding("y", "answer(True)", "Yes"),
+        Binding("n", "answer(False)", "No"),
         Binding("space", "talk_key", "Talk"),
         Binding("m", "mute", "Mute"),
         Binding("p", "push", "Push to talk"),
         Binding("t,enter", "type", "Write"),
         Binding("s", "stop", "Stop it"),
         Binding("escape", "back", "Back", show=False),
-        Binding("q,ctrl+c,ctrl+q", "hang_up", "Hang up", priority=False),
+        Binding("q", "hang_up", "Hang up"),
+        # While one writes, letters are letters.
+        Binding("ctrl+y", "answer(True)", show=False, priority=True),
+        Binding("ctrl+n", "answer(False)", show=False, priority=True),
+        Binding("ctrl+c,ctrl+q", "hang_up", show=False, priority=True),
+        Binding("pageup", "page(-1)", show=False),
+        Binding("pagedown", "page(1)", show=False),
     ]
 
     def __init__(self, talk: Talk) -> None:
@@ -207,7 +215,12 @@ class TalkScreen(App[None]):
         if state.approvals:
             first = state.approvals[0]
             card.border_title = f"{first.tool} needs your yes"
-            text = approval_text(first, len(state.approvals), datetime.now(UTC))
+            text = approval_text(
+                first,
+                len(state.approvals),
+                datetime.now(UTC),
+                writing=isinstance(self.focused, Input),
+            )
             self.query_one("#question", Static).update(text)
 
     async def _draw_lines(self, state: State) -> None:
@@ -271,6 +284,10 @@ class TalkScreen(App[None]):
         if self._talk.desk is not None:
             typing.remove_class("open")
         self.set_focus(None)
+
+    def action_page(self, pages: int) -> None:
+        said = self.query_one("#said", VerticalScroll)
+        said.scroll_relative(y=pages * said.size.height, animate=False)
 
     def action_hang_up(self) -> None:
         self._talk.hang_up()
