@@ -81,7 +81,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     voice = Voice()
     for text in (SUM, NOTE):
         asyncio.run(voice.say(text))
-    with serve(folder / "server", **settings) as served:
+    with serve(folder / "server", patience=240, **settings) as served:
         yield House(served, folder, voice)
 
 
@@ -166,5 +166,4 @@ def test_a_line_that_is_cut_comes_back_and_the_talk_goes_on(house: House, tmp_pa
         between.cut()
         shown.until("Connection lost, reconnecting")
         assert shown.ended(90) == 0
-        picture = next(one for one in reversed(shown.seen) if "That makes 42." in one)
-        assert picture.count("That makes 42.") == 2, picture
+        assert shown.text.count("Calculating 6*7") == 2, shown.text

@@ -1,4 +1,4 @@
-"""`vivavoce talk` in a terminal of its own: a pseudo-terminal, and what somebody would see there."""
+"""`vivavoce talk` in a pseudo-terminal of its own, and what somebody would see there."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -41,7 +42,9 @@ class _Screen(pyte.Screen):
 
 
 class Terminal:
-    def __init__(self, process: subprocess.Popen[bytes], master: int, size: tuple[int, int]) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], master: int, size: tuple[int, int]
+    ) -> None:
         self.process, self._master = process, master
         self._screen = _Screen(*size)
         self._stream = pyte.ByteStream(self._screen)
@@ -103,8 +106,6 @@ class Terminal:
 
 def _plain(data: bytes) -> bytes:
     """Without what pyte takes for text: sequences of newer terminals with `<`, `=` or `>`."""
-    import re
-
     return re.sub(rb"\x1b\[[<=>][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p", b"", data)
 
 

@@ -12,8 +12,8 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,7 +121,8 @@ def run(args: argparse.Namespace) -> int:
         token=args.token or os.environ.get("VIVAVOCE_AUTH_TOKEN"),
     )
     try:
-        return asyncio.run(_talk(wishes))
+        with _unwrapped():
+            return asyncio.run(_talk(wishes))
     except ModuleNotFoundError as missing:
         return _complain(_lacking(missing), WRONG)
     except NoServer as fault:
@@ -131,8 +132,6 @@ def run(args: argparse.Namespace) -> int:
         return _complain(words, REFUSED)
     except Refusal as refusal:
         return _complain(*_refused(refusal, wishes))
-    except BaseExceptionGroup as group:
-        raise _innermost(group) from None
 
 
 def _refused(refusal: Any, wishes: Wishes) -> tuple[str, int]:
@@ -163,9 +162,16 @@ def _lacking(missing: ModuleNotFoundError) -> str:
     )
 
 
-def _innermost(group: BaseExceptionGroup[Any]) -> BaseException:
-    first = group.exceptions[0]
-    return _innermost(first) if isinstance(first, BaseExceptionGroup) else first
+@contextmanager
+def _unwrapped() -> Iterator[None]:
+    """What went wrong, without the task groups it went through."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        fault: BaseException = group
+        while isinstance(fault, BaseExceptionGroup):
+            fault = fault.exceptions[0]
+        raise fault from None
 
 
 async def _talk(wishes: Wishes) -> int:
@@ -208,8 +214,9 @@ async def _one(
         )
     )
     talk = Talk(server, store, sound.desk)
-    async with _shown(talk, wishes):
-        ending = await talk.run(resume, script or None)
+    with _unwrapped():
+        async with _shown(talk, wishes):
+            ending = await talk.run(resume, script or None)
     if ending.broken or not wishes.plain:
         print(ending.words, file=sys.stderr)
     if conversation := store.state.conversation:

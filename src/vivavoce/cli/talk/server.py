@@ -173,12 +173,13 @@ class Server:
         path = f"/api/v1/conversations/{_quoted(conversation)}/messages"
         return list((await self._ask("GET", path, params={"limit": 100}))["messages"])
 
-    async def write(self, conversation: str, text: str, once: str) -> str:
-        """The session that answers. `once` names the message: sent again it is the same one."""
+    async def write(self, conversation: str, text: str, once: str) -> tuple[str, str]:
+        """The session that answers, and when the server took it. `once` names the message: sent
+        again it is the same one."""
         path = f"/api/v1/conversations/{_quoted(conversation)}/messages"
         body = {"content": text, "wait_seconds": 0}
         answer = await self._ask("POST", path, json=body, headers={"idempotency-key": once})
-        return str(answer["session_id"])
+        return str(answer["session_id"]), str(answer["message"]["created_at"])
 
     # --- Approvals ---------------------------------------------------------------------
 

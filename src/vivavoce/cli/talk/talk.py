@@ -76,7 +76,6 @@ class Talk:
         self._server, self.store, self.desk = server, store, desk
         self._group: asyncio.TaskGroup | None = None
         self._session: str | None = None
-        self._position = 0
         self._following: asyncio.Task[None] | None = None
         self._line: Line | None = None
         self._lines: list[Line] = []
@@ -354,7 +353,7 @@ class Talk:
             conversation = self.store.state.conversation
             assert conversation is not None
             try:
-                session = await self._server.write(conversation, text, key)
+                session, at = await self._server.write(conversation, text, key)
             except Refusal as fault:
                 failures += 1
                 if not fault.passing or failures >= _TRIES:
@@ -367,9 +366,9 @@ class Talk:
             if failures:
                 self.store.tell(s.Told(""))
             if session != self._session:  # written sessions end by themselves; the next one answers
-                self._session, self._position = session, 0
+                self._session = session
                 self.store.tell(s.Opened(session, conversation))
-                self._follow(session, 0)
+                self._follow(session, 0, since=at)  # what was before is here already
             return
 
     # --- Approvals -----------------------------------------------------------------------------
@@ -400,13 +399,13 @@ class Talk:
 
     # --- Events --------------------------------------------------------------------------------
 
-    def _follow(self, session: str, after: int) -> None:
+    def _follow(self, session: str, after: int, since: str = "") -> None:
         if self._following is not None:
             self._following.cancel()
         if self._group is not None:
-            self._following = self._group.create_task(self._listen(session, after))
+            self._following = self._group.create_task(self._listen(session, after, since))
 
-    async def _listen(self, session: str, position: int) -> None:
+    async def _listen(self, session: str, position: int, since: str) -> None:
         """The stream of one session, from where it broke; it never loses its place."""
         failures = 0
         while True:
@@ -417,7 +416,7 @@ class Talk:
                     self._do(self._read_state(session))
                     async for frame in frames:
                         position = frame.position or position
-                        if frame.name:
+                        if frame.name and str(frame.data.get("timestamp", since)) >= since:
                             await self._heard(session, s.Event(frame.name, frame.data))
             except Refusal as fault:
                 if not fault.passing and not self._going:
