@@ -196,6 +196,25 @@ async def test_a_session_that_is_over_for_the_server_goes_on_in_a_new_one(tmp_pa
         assert found["conversation_id"] == conversation
 
 
+async def test_before_a_cap_it_goes_over_to_the_next_call_without_a_word(tmp_path: Path) -> None:
+    mouth = HummingMouth(5)
+    async with (
+        embedded(tmp_path, mouth=mouth, session_cap_seconds=6.0) as st,
+        talking(st.url) as talk,
+    ):
+        await talk.until(words.may_speak)
+        session = talk.state.session
+        watcher = await st.watch(session or "")
+        talk.desk.say(SPEECH)
+        await talk.until(lambda state: bool(talk.said("assistant")))
+        await watcher.until(lambda: bool(watcher.all("call.moved")), 20)
+        assert (talk.state.stage, talk.state.session) == ("live", session)
+        assert talk.state.notice == ""
+        await talk.until(words.may_speak)
+        talk.desk.say(SPEECH)
+        await talk.until(lambda state: len(talk.said("assistant")) == 2)
+
+
 async def test_somebody_else_who_ends_the_session_ends_the_talk(tmp_path: Path) -> None:
     async with embedded(tmp_path) as st, server_at(st.url, None) as server:
         desk, store = Desk(), Store()

@@ -106,6 +106,7 @@ def run(args: argparse.Namespace) -> int:
     """One talk; its exit code."""
     try:
         from vivavoce.cli.talk.server import NoServer, NoVoice, Refusal, checked_url
+        from vivavoce.cli.talk.sound import SoundGone
     except ModuleNotFoundError as missing:
         return _complain(_lacking(missing), WRONG)
     if args.text and (args.say or args.hear):
@@ -127,6 +128,8 @@ def run(args: argparse.Namespace) -> int:
         return _complain(_lacking(missing), WRONG)
     except NoServer as fault:
         return _complain(str(fault), NOBODY)
+    except SoundGone as fault:
+        return _complain(str(fault), BROKEN)
     except NoVoice:
         words = f"The provider behind {wishes.url} takes no sound over a WebSocket; try --text."
         return _complain(words, REFUSED)

@@ -55,7 +55,7 @@ class Printer:
                 self._tell(words.harmless(state.notice))
         if (now := words.situation(state)) != self._said:
             self._said = now
-            if now in ("loading", "connecting", "reconnecting"):
+            if now in ("connecting", "reconnecting") or (now == "loading" and state.loading):
                 self._tell(words.words(state))
 
     def _print(self, text: str) -> None:
@@ -70,7 +70,7 @@ def line_words(line: Line) -> str:
     text = words.harmless(line.text)
     note = words.harmless(line.note)
     if line.cut:
-        who = f"{who} (cut off)"
+        who, text = f"{who} (cut off)", text or "(nothing of it was heard)"
     if line.failed:
         who = f"{who} (failed)"
     return f"{who}: {text}{f': {note}' if note else ''}"

@@ -156,17 +156,21 @@ class TalkScreen(App[None]):
         self._talk = talk
         self._views: dict[str, LineView] = {}
         self._changed = True
-        self._gone = False
+        self._status, self._who = Static(id="status"), Static(id="who")
+        self._said = VerticalScroll(id="said", can_focus=False)
+        self._asks, self._question = Vertical(id="asks"), Static(id="question")
+        self._notice = Static(id="notice")
+        self._typing = Input(placeholder="Write to the assistant, Enter sends", id="typing")
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="bar"):
-            yield Static(id="status")
-            yield Static(id="who")
-        yield VerticalScroll(id="said", can_focus=False)
-        with Vertical(id="asks"):
-            yield Static(id="question")
-        yield Static(id="notice")
-        yield Input(placeholder="Write to the assistant, Enter sends", id="typing")
+            yield self._status
+            yield self._who
+        yield self._said
+        with self._asks:
+            yield self._question
+        yield self._notice
+        yield self._typing
         yield Footer()
 
     def on_mount(self) -> None:
@@ -176,7 +180,6 @@ class TalkScreen(App[None]):
             self.action_type()
 
     def on_unmount(self) -> None:
-        self._gone = True
         self._talk.store.listeners.remove(self._told)
 
     def _told(self, state: State) -> None:
@@ -185,16 +188,15 @@ class TalkScreen(App[None]):
     # --- Drawing -------------------------------------------------------------------------
 
     async def draw(self) -> None:
-        if self._gone:
-            return
+        if not self._status.is_attached:
+            return  # the end: the screen goes before its clock stops
         state = self._talk.store.state
         self._draw_bar(state)
         self._draw_asked(state)
         if self._changed:
             self._changed = False
-            notice = self.query_one("#notice", Static)
-            notice.set_class(bool(state.notice), "open")
-            notice.update(Text(words.harmless(state.notice)))
+            self._notice.set_class(bool(state.notice), "open")
+            self._notice.update(Text(words.harmless(state.notice)))
             await self._draw_lines(state)
             self.refresh_bindings()
 
@@ -205,26 +207,25 @@ class TalkScreen(App[None]):
         if (desk := self._talk.desk) is not None and state.stage == "live":
             full = min(_METER, round(_METER * desk.level / _LOUD))
             bar.append("   ").append("▮" * full, "green").append("▯" * (_METER - full), "dim")
-        self.query_one("#status", Static).update(bar)
+        self._status.update(bar)
         sound = f"{state.microphone} → {state.speaker}" if state.microphone else "in writing"
-        self.query_one("#who", Static).update(Text(f"{state.agent or 'vivavoce'} · {sound}"))
+        self._who.update(Text(f"{state.agent or 'vivavoce'} · {sound}"))
 
     def _draw_asked(self, state: State) -> None:
-        card = self.query_one("#asks", Vertical)
-        card.set_class(bool(state.approvals), "open")
+        self._asks.set_class(bool(state.approvals), "open")
         if state.approvals:
             first = state.approvals[0]
-            card.border_title = f"{first.tool} needs your yes"
+            self._asks.border_title = f"{first.tool} needs your yes"
             text = approval_text(
                 first,
                 len(state.approvals),
                 datetime.now(UTC),
                 writing=isinstance(self.focused, Input),
             )
-            self.query_one("#question", Static).update(text)
+            self._question.update(text)
 
     async def _draw_lines(self, state: State) -> None:
-        said = self.query_one("#said", VerticalScroll)
+        said = self._said
         at_end = said.scroll_y >= said.max_scroll_y - 1
         wanted = {line.id: line for line in state.lines}
         for line_id in [known for known in self._views if known not in wanted]:
@@ -275,19 +276,16 @@ class TalkScreen(App[None]):
         self._talk.stop()
 
     def action_type(self) -> None:
-        typing = self.query_one("#typing", Input)
-        typing.add_class("open")
-        typing.focus()
+        self._typing.add_class("open")
+        self._typing.focus()
 
     async def action_back(self) -> None:
-        typing = self.query_one("#typing", Input)
         if self._talk.desk is not None:
-            typing.remove_class("open")
+            self._typing.remove_class("open")
         self.set_focus(None)
 
     def action_page(self, pages: int) -> None:
-        said = self.query_one("#said", VerticalScroll)
-        said.scroll_relative(y=pages * said.size.height, animate=False)
+        self._said.scroll_relative(y=pages * self._said.size.height, animate=False)
 
     def action_hang_up(self) -> None:
         self._talk.hang_up()
