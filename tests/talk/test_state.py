@@ -136,6 +136,15 @@ def test_a_request_is_shown_until_it_has_its_answer_and_never_comes_back() -> No
     assert by_voice.notice == "bash was allowed by voice."
 
 
+def test_a_call_that_waits_for_a_yes_is_not_said_to_run() -> None:
+    started = {"call_id": "c1", "tool_name": "bash", "description": "Running make"}
+    asked = after(
+        event("tool.started", **started), event("approval.requested", **ASKED), start=LIVE
+    )
+    assert asked.lines[0].note == "waits for your yes"
+    assert after(Decided("p1"), start=asked).lines[0].note == ""
+
+
 def test_a_list_of_requests_takes_away_what_has_its_answer_and_leaves_out_other_sessions() -> None:
     asked = after(event("approval.requested", **ASKED), start=LIVE)
     found = [

@@ -18,6 +18,7 @@ Mode = Literal["voice", "text"]
 KEPT = 500
 """Lines that are shown; the server has them all."""
 _SETTLED = 200
+_WAITS = "waits for your yes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -491,7 +492,17 @@ def _asks(state: State, approval: Approval) -> State:
         return state
     others = [one for one in state.approvals if one.id != approval.id]
     ordered = sorted([*others, approval], key=lambda one: one.requested_at)
-    return replace(state, approvals=tuple(ordered))
+    lines = _noting(state.lines, approval, _WAITS)
+    return replace(state, approvals=tuple(ordered), lines=lines)
+
+
+def _noting(lines: tuple[Line, ...], approval: Approval, note: str) -> tuple[Line, ...]:
+    """A call that waits for a yes does not run, whatever its description says."""
+
+    def noted(line: Line) -> Line:
+        return line if line.done else replace(line, note=note)
+
+    return _changed(lines, approval.call_id or "", noted)
 
 
 def _asked(state: State, found: Iterable[Mapping[str, Any]], session: str | None) -> State:
@@ -524,7 +535,11 @@ def _resolved(state: State, data: Mapping[str, Any]) -> State:
 def _settle(state: State, approval: str) -> State:
     left = tuple(one for one in state.approvals if one.id != approval)
     settled = (*state.settled, approval)[-_SETTLED:]
-    return replace(state, approvals=left, settled=settled)
+    lines = state.lines
+    for one in state.approvals:
+        if one.id == approval:
+            lines = _noting(lines, one, "")
+    return replace(state, approvals=left, settled=settled, lines=lines)
 
 
 # --- Lines ------------------------------------------------------------------------
