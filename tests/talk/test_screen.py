@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from vivavoce.cli.talk import state as s
+from vivavoce.cli.talk.core import state as s
 from vivavoce.cli.talk.desk import Desk
 from vivavoce.cli.talk.screen import TalkScreen
 from vivavoce.cli.talk.server import server_at

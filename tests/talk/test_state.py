@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vivavoce.cli.talk import words
-from vivavoce.cli.talk.state import (
+from vivavoce.cli.talk.core import words
+from vivavoce.cli.talk.core.state import (
     Asked,
     Began,
     Call,

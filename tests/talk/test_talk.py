@@ -22,8 +22,8 @@ from tests.journeys.stage import Stage, stage
 from tests.talk.between import Between
 from vivavoce.brain.script.script import Rule, Script, ToolUse
 from vivavoce.cli import main
-from vivavoce.cli.talk import state as s
-from vivavoce.cli.talk import words
+from vivavoce.cli.talk.core import state as s
+from vivavoce.cli.talk.core import words
 from vivavoce.cli.talk.desk import Desk
 from vivavoce.cli.talk.server import server_at
 from vivavoce.cli.talk.sound import by_the_clock, read_wav

@@ -1,9 +1,9 @@
 """`vivavoce talk`: a talk with any Vivavoce server from a terminal, aloud or in writing.
 
 It is a client like the page, over the same doors, and needs no models. What is known is reduced
-from facts without I/O (`state.py`, `words.py`, `playing.py`); around that are the server's requests
-(`server.py`), the line of the sound (`line.py`), the talk itself (`talk.py`), the sound (`desk.py`,
-`sound.py`), and two ways to show it (`screen.py`, `plain.py`).
+from facts without I/O (`core/`); around that are the server's requests (`server.py`), the line of
+the sound (`line.py`), the talk itself (`talk.py`), the sound (`desk.py`, `sound.py`), and two ways
+to show it (`screen.py`, `plain.py`).
 """
 
 from __future__ import annotations
@@ -149,8 +149,7 @@ def _refused(refusal: Any, wishes: Wishes) -> tuple[str, int]:
     again = ""
     if refusal.retry_after:
         again = f" Try again in {round(refusal.retry_after)} seconds."
-    code = REFUSED if refusal.status < 500 else BROKEN
-    return f"{refusal.message}{again}", code
+    return f"{refusal.message}{again}", REFUSED
 
 
 def _complain(words: str, code: int) -> int:
@@ -202,7 +201,7 @@ async def _one(
     resume: str | None,
     script: list[Words],
 ) -> int:
-    from vivavoce.cli.talk.state import Began
+    from vivavoce.cli.talk.core.state import Began
     from vivavoce.cli.talk.store import Store
     from vivavoce.cli.talk.talk import Talk
 

@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from vivavoce.cli.talk.playing import RATE, WIDTH, PlayQueue
+from vivavoce.cli.talk.core.playing import RATE, WIDTH, PlayQueue
 
 PIECE = RATE // 25
 """Samples that go to the line at a time: 40 ms."""

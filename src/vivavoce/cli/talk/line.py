@@ -20,8 +20,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 from websockets.typing import Subprotocol
 
+from vivavoce.cli.talk.core.playing import RATE, WIDTH, Cut, Ducking, Heard
 from vivavoce.cli.talk.desk import Desk
-from vivavoce.cli.talk.playing import RATE, WIDTH, Cut, Ducking, Heard
 from vivavoce.cli.talk.server import AudioGrant, on_this_machine
 
 _OPEN = 10.0

@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TextIO
 
-from vivavoce.cli.talk import words
-from vivavoce.cli.talk.state import Line, State
+from vivavoce.cli.talk.core import words
+from vivavoce.cli.talk.core.state import Line, State
 from vivavoce.cli.talk.talk import Talk
 
 _WHO = {

@@ -15,8 +15,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Footer, Input, Static
 
-from vivavoce.cli.talk import words
-from vivavoce.cli.talk.state import Approval, Line, State
+from vivavoce.cli.talk.core import words
+from vivavoce.cli.talk.core.state import Approval, Line, State
 from vivavoce.cli.talk.talk import Talk
 
 _FRAMES = 1 / 15
@@ -156,6 +156,7 @@ class TalkScreen(App[None]):
         self._talk = talk
         self._views: dict[str, LineView] = {}
         self._changed = True
+        self._drawn: dict[Static, Text] = {}
         self._status, self._who = Static(id="status"), Static(id="who")
         self._said = VerticalScroll(id="said", can_focus=False)
         self._asks, self._question = Vertical(id="asks"), Static(id="question")
@@ -207,9 +208,9 @@ class TalkScreen(App[None]):
         if (desk := self._talk.desk) is not None and state.stage == "live":
             full = min(_METER, round(_METER * desk.level / _LOUD))
             bar.append("   ").append("▮" * full, "green").append("▯" * (_METER - full), "dim")
-        self._status.update(bar)
+        self._show(self._status, bar)
         sound = f"{state.microphone} → {state.speaker}" if state.microphone else "in writing"
-        self._who.update(Text(f"{state.agent or 'vivavoce'} · {sound}"))
+        self._show(self._who, Text(f"{state.agent or 'vivavoce'} · {sound}"))
 
     def _draw_asked(self, state: State) -> None:
         self._asks.set_class(bool(state.approvals), "open")
@@ -222,7 +223,7 @@ class TalkScreen(App[None]):
                 datetime.now(UTC),
                 writing=isinstance(self.focused, Input),
             )
-            self._question.update(text)
+            self._show(self._question, text)
 
     async def _draw_lines(self, state: State) -> None:
         said = self._said
@@ -244,6 +245,12 @@ class TalkScreen(App[None]):
             before = view
         if at_end:
             said.scroll_end(animate=False)
+
+    def _show(self, view: Static, text: Text) -> None:
+        """Nothing is drawn twice: a layout costs more than all else here."""
+        if self._drawn.get(view) != text:
+            self._drawn[view] = text
+            view.update(text)
 
     # --- Keys ----------------------------------------------------------------------------
 

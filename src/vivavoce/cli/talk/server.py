@@ -233,6 +233,8 @@ class Server:
                     name, data, position = "message", "", None
         except httpx2.HTTPError as fault:
             raise self._unreachable(fault) from None
+        except ValueError:
+            raise Refusal(0, "unreadable", "The server's events cannot be read.") from None
 
     # --- How it is asked ---------------------------------------------------------------
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from vivavoce.cli.talk.core.playing import RATE, WIDTH
 from vivavoce.cli.talk.desk import Desk
-from vivavoce.cli.talk.playing import RATE, WIDTH
 from vivavoce.errors import InvalidRequest
 
 _BLOCK = RATE // 100

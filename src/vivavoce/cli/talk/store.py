@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from vivavoce.cli.talk.state import Fact, State, reduce
+from vivavoce.cli.talk.core.state import Fact, State, reduce
 
 
 class Store:

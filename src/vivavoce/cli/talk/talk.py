@@ -15,11 +15,11 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from vivavoce.cli.talk import state as s
-from vivavoce.cli.talk import words
+from vivavoce.cli.talk.core import state as s
+from vivavoce.cli.talk.core import words
+from vivavoce.cli.talk.core.playing import PushToTalk
 from vivavoce.cli.talk.desk import Desk
 from vivavoce.cli.talk.line import Line, NoLine, dialled
-from vivavoce.cli.talk.playing import PushToTalk
 from vivavoce.cli.talk.server import Grant, NoServer, NoVoice, Refusal, Server
 from vivavoce.cli.talk.store import Store
 from vivavoce.retrying import doubling

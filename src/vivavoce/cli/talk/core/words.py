@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from vivavoce.cli.talk.state import Approval, State
+from vivavoce.cli.talk.core.state import Approval, State
 
 Situation = Literal[
     "loading",
