@@ -33,6 +33,8 @@ from vivavoce.app.settings.parts import (
     ShareSettings,
     Words,
 )
+from vivavoce.app.settings.wyoming import WyomingSettings
+from vivavoce.app.settings.wyoming import check as check_wyoming
 from vivavoce.runtime.ports import Retention
 
 __all__ = [
@@ -145,7 +147,9 @@ class PlaceSettings(BaseSettings):
         return value
 
 
-class Settings(ShareSettings, RoleSettings, AuthSettings, EngineSettings, PlaceSettings):
+class Settings(
+    WyomingSettings, ShareSettings, RoleSettings, AuthSettings, EngineSettings, PlaceSettings
+):
     """Everything an operator can set. Values are final once the server starts.
 
     The parts have their fields in files of their own; the last one comes first in lists.
@@ -243,6 +247,7 @@ class Settings(ShareSettings, RoleSettings, AuthSettings, EngineSettings, PlaceS
         if self.sandbox_network and self.auth == "off":
             # A command could call our own doors, and say yes to itself.
             raise ValueError("VIVAVOCE_SANDBOX_NETWORK: needs VIVAVOCE_AUTH=token or jwt")
+        check_wyoming(self.wyoming, self.provider_url, self.auth, self.wyoming_user)
         return self
 
     @property
