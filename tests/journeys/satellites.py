@@ -35,6 +35,8 @@ class Room:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     sound: bytearray = field(default_factory=bytearray)
     streaming: bool = False
+    always: bool = False
+    """Its microphone is on whatever it hears."""
     plays: bool = True
     """Says when it has played what came."""
 
@@ -55,7 +57,7 @@ class Room:
             case "describe":
                 await self.write(self._info())
             case "transcript" | "error" | "run-satellite" | "pause-satellite":
-                self.streaming = False  # back to the wake word
+                self.streaming = self.always  # else back to the wake word
             case "audio-chunk":
                 self.sound += event.payload or b""
             case "audio-stop" if self.plays:
@@ -74,7 +76,7 @@ class Room:
 
     async def wake(self, *, always: bool = False, stage: PipelineStage = PipelineStage.ASR) -> None:
         """Somebody says the wake word."""
-        self.streaming = True
+        self.streaming, self.always = True, always
         await self.write(RunPipeline(stage, PipelineStage.TTS, restart_on_end=always))
 
     async def hear(self, pcm: bytes, *, pace: float = 1.0) -> None:

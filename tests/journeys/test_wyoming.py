@@ -270,11 +270,10 @@ async def test_a_microphone_that_is_always_on_is_listened_to_only_where_that_is_
     wanted = {"wyoming_open_mic": True, "script": KETTLE, "ears": ears}
     async with house(tmp_path / "open", **wanted) as (_, address), connecting(address) as room:
         await room.wake(always=True, stage=PipelineStage.WAKE)
-        room.streaming = True
         for turn in (1, 2):
+            await room.hear(bytes(16_000))
             await room.hear(loud(0.8))
             for _ in range(100):
-                room.streaming = True  # whatever it is told
                 await room.hear(bytes(3200))
                 if len(room.all("audio-stop")) == turn:
                     break
@@ -347,22 +346,16 @@ async def test_who_says_nothing_half_of_it_or_reads_nothing_is_cut_off(
     monkeypatch.setattr(
         "vivavoce.app.wyoming.rules", lambda given: replace(rules(given), bounds=bounds)
     )
-    async with house(tmp_path) as (_, address):
+    async with house(tmp_path) as (st, address):
         assert await _raw(address, b"") == b""
         assert "in time" in (await _raw(address, b'{"type": "pi')).decode()
         host, _, port = address.removeprefix("tcp://").rpartition(":")
         deaf = socket.create_connection((host, int(port)))
         deaf.setblocking(False)
-        describe = b'{"type": "describe"}\n'
-        loop = asyncio.get_running_loop()
-        for _ in range(400):
-            try:
-                async with asyncio.timeout(5):
-                    await loop.sock_sendall(deaf, describe * 100)
-            except (ConnectionError, TimeoutError):
-                break
-        else:
-            raise AssertionError("who reads nothing may go on for ever")
+        deaf.send(b'{"type": "describe"}\n' * 5000)
+        async with asyncio.timeout(20):
+            while (await st.get("/status"))["wyoming"]["connections"]:
+                await asyncio.sleep(0.05)
         deaf.close()
 
 
@@ -388,7 +381,7 @@ async def test_only_named_hosts_may_come_and_others_are_noted(
         assert door.welcome("::ffff:127.0.0.1")
         assert not door.welcome("192.168.1.7")
         assert not door.welcome("local")
-        monkeypatch.setattr(Wyoming, "welcome", lambda door, address: False)
+        monkeypatch.setattr(door, "welcome", lambda address: False)
         assert await _raw(address, b'{"type": "describe"}\n') == b""
         async with asyncio.timeout(10):
             while not [one for one in await st.here.store.audit() if one.action == "refusal"]:

@@ -113,7 +113,8 @@ class Satellite:
         try:
             async with asyncio.TaskGroup() as self._group:
                 await self._line.write(Describe())
-                await self._line.write(RunSatellite())
+                if first is None or first.type != "run-pipeline":
+                    await self._line.write(RunSatellite())  # else it would turn its microphone off
                 watch = self._group.create_task(self._watch(), name="satellite alive")
                 try:
                     event = first or await self._line.read(GONE_SECONDS)
