@@ -62,7 +62,7 @@ async def until(one: AsyncTcpClient, kind: str) -> tuple[Event, list[Event]]:
 
 
 def formed(pcm: bytes, form: Form) -> bytes:
-    """PCM16 at 24 kHz, with a moment of silence around it, as a microphone of that kind sends it."""
+    """PCM16 at 24 kHz, with a little silence around it, as a microphone of that kind has it."""
     around = bytes(24_000)
     return Outbound(form).feed(around + pcm + around, last=True)
 
@@ -86,9 +86,7 @@ async def test_what_a_microphone_of_any_kind_hears_is_written_down(
         piece = form.rate // 20 * form.width * form.channels
         for start in range(0, len(sound), piece):
             audio = sound[start : start + piece]
-            await one.write_event(
-                AudioChunk(form.rate, form.width, form.channels, audio).event()
-            )
+            await one.write_event(AudioChunk(form.rate, form.width, form.channels, audio).event())
             await asyncio.sleep(SECONDS)
         await one.write_event(AudioStop().event())
         transcript, before = await until(one, "transcript")

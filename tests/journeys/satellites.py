@@ -37,6 +37,8 @@ class Room:
     streaming: bool = False
     always: bool = False
     """Its microphone is on whatever it hears."""
+    triggered: bool = False
+    """Turns its microphone on when it is asked to."""
     plays: bool = True
     """Says when it has played what came."""
 
@@ -68,7 +70,7 @@ class Room:
     def _info(self) -> Info:
         told = {"attribution": _OURS, "installed": True, "description": None, "version": None}
         return Info(
-            satellite=Satellite(name="kitchen", **told),
+            satellite=Satellite(name="kitchen", supports_trigger=self.triggered, **told),
             snd=[SndProgram(name="speaker", snd_format=self.snd, **told)],
         )
 

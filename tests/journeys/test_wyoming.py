@@ -30,13 +30,15 @@ from wyoming.tts import (
     SynthesizeStop,
     SynthesizeVoice,
 )
+from wyoming.wake import Detection
 
 from tests.journeys.embedded import embedded
 from tests.journeys.satellites import Room, connecting, listening
 from tests.journeys.stage import Stage
+from vivavoce.app.settings import Settings
 from vivavoce.app.wyoming import rules
 from vivavoce.brain.script.script import Rule, Script
-from vivavoce.server.wyoming.door import Wyoming
+from vivavoce.server.wyoming.door import Rules, Wyoming
 from vivavoce.server.wyoming.lines import Bounds
 from vivavoce.testing.engine import HummingMouth, ScriptedEars
 
@@ -227,27 +229,104 @@ async def test_a_satellite_is_called_on_and_goes_on_with_its_conversation(tmp_pa
             assert len({one["conversation_id"] for one in sessions}) == 1
 
 
+STORY = "Once upon a time there was a king. " * 10
+TOLD = Script(rules=(Rule(when="story", say=STORY),))
+
+
+async def _answers(st: Stage) -> list[str]:
+    """What was said to the user, as it is stored."""
+    session = (await st.get("/sessions"))["sessions"][0]["id"]
+    shown = await st.get(f"/sessions/{session}")
+    found = [one for one in shown["transcript"] if one["entry_type"] == "assistant"]
+    return [one["text"] for one in found if one.get("text")]
+
+
 async def test_the_wake_word_interrupts_an_answer(tmp_path: Path) -> None:
-    story = Script(rules=(Rule(when="story", say="Once upon a time there was a king. " * 10),))
     ears = ScriptedEars(["tell me a story", "stop"])
-    async with house(tmp_path, ears=ears, script=story) as (st, address):
-        async with connecting(address) as room:
-            await _asks(room)
-            await room.until("audio-start")
-            await asyncio.sleep(1.0)
-            await room.wake()
-            await room.until("audio-stop")
-            played = len(room.sound) / 44_100
-            assert 0.8 < played < 3.0  # of more than seven seconds
-            session = (await st.get("/sessions"))["sessions"][0]["id"]
+    open_house = house(tmp_path, ears=ears, script=TOLD)
+    async with open_house as (st, address), connecting(address) as room:
+        await _asks(room)
+        await room.until("audio-start")
+        await asyncio.sleep(1.0)
+        await room.wake()
+        await room.until("audio-stop")
+        assert 0.8 < len(room.sound) / 44_100 < 3.0  # of seven seconds
+        while not (told := await _answers(st)):
+            await asyncio.sleep(0.05)
+        assert len(told[0]) < len(STORY) / 2
 
-            async def entries() -> list[dict[str, Any]]:
-                shown = await st.get(f"/sessions/{session}")
-                return [one for one in shown["transcript"] if one["entry_type"] == "assistant"]
 
-            while not (found := await entries()):
-                await asyncio.sleep(0.05)
-            assert len(found[0]["text"]) < len("Once upon a time there was a king. " * 5)
+@pytest.mark.parametrize("barge_in", [True, False])
+async def test_a_voice_interrupts_an_answer_where_the_microphone_does_not_hear_it(
+    tmp_path: Path, barge_in: bool
+) -> None:
+    ears = ScriptedEars(["tell me a story", "stop please"], otherwise="the story")
+    wanted = {"wyoming_open_mic": True, "wyoming_barge_in": barge_in, "ears": ears}
+    async with (
+        house(tmp_path, script=TOLD, **wanted) as (_, address),
+        connecting(address) as room,
+    ):
+        await room.wake(always=True, stage=PipelineStage.WAKE)
+        await room.hear(bytes(16_000))
+        assert "voice-started" not in room.types()  # nobody is there, so there is no talk
+        await room.hear(loud(0.8))
+        while not room.all("audio-start"):
+            await room.hear(bytes(3200))
+        await room.hear(bytes(16_000))
+        await room.hear(loud(0.8))
+        while not room.all("audio-stop"):
+            await room.hear(bytes(3200))
+        seconds = len(room.sound) / 44_100
+        assert seconds < 3.0 if barge_in else seconds > 5.0
+
+
+async def test_a_talk_that_nobody_goes_on_with_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def impatient(settings: Settings) -> Rules:
+        given = rules(settings)
+        return replace(given, manners=replace(given.manners, rest_seconds=0.5))
+
+    monkeypatch.setattr("vivavoce.app.wyoming.rules", impatient)
+    open_house = house(tmp_path, ears=ScriptedEars(["the kettle"]), script=KETTLE)
+    async with open_house as (st, address), connecting(address) as room:
+        await _asks(room)
+        await room.until("audio-stop")
+        async with asyncio.timeout(10):
+            while (await st.get("/sessions"))["sessions"][0]["status"] == "active":
+                await asyncio.sleep(0.1)
+        (shown,) = (await st.get("/status"))["wyoming"]["satellites"]
+        assert shown == {"name": "kitchen at 127.0.0.1", "state": "idle"}
+        assert not room.all("error")
+
+
+async def test_who_is_asked_something_may_answer_at_once(tmp_path: Path) -> None:
+    """Where the satellite knows how; the wake word is not needed again."""
+    asks = Script(
+        rules=(
+            Rule(when="yes", say="It is on."),
+            Rule(when="kettle", say="Shall I turn the kettle on?"),
+        )
+    )
+    ears = ScriptedEars(["the kettle", "yes please"])
+    open_house = house(tmp_path, ears=ears, script=asks)
+    async with open_house as (_, address), connecting(address, triggered=True) as room:
+        await _asks(room)
+        await room.until("run-pipeline")
+        await _asks(room)
+        await room.until("audio-stop", 2)
+        assert room.all("synthesize")[-1].data["text"] == "It is on."
+
+
+async def test_a_satellite_that_only_tells_of_its_wake_word_is_listened_to(tmp_path: Path) -> None:
+    open_house = house(tmp_path, ears=ScriptedEars(["the kettle"]), script=KETTLE)
+    async with open_house as (_, address), connecting(address) as room:
+        await room.write(Detection("okay_nabu"))
+        await room.until("run-satellite")
+        room.streaming = True
+        await room.hear(loud(0.8))
+        await room.quiet()
+        await room.until("audio-stop")
 
 
 async def test_who_says_nothing_after_the_wake_word_is_told_so(

@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 10.0
 _REMEMBERED = 256
-_A_SATELLITE = ("run-pipeline", "satellite-connected", "info")
+_A_SATELLITE = ("run-pipeline", "detection", "satellite-connected", "info")
 
 
 class Model(Value):
@@ -79,7 +79,7 @@ class Wyoming:
         self._here, self._rules = here, rules
         self._allowed = [ip_network(one, strict=False) for one in rules.allowed]
         self._lines: set[Line] = set()
-        self._satellites: dict[str, Satellite] = {}
+        self._satellites: set[Satellite] = set()
         self._remembered: dict[str, Remembered] = {}
         self._refusals = Window(10, 60, clock=here.clock, what="refusals")
         self._group: asyncio.TaskGroup | None = None
@@ -96,15 +96,15 @@ class Wyoming:
         return f"tcp://[{host}]:{port}" if ":" in host else f"tcp://{host}:{port}"
 
     def status(self) -> dict[str, Any]:
-        called = {f"{host}:{port}": "away" for host, port in self._rules.satellites}
-        there = {name: one.state for name, one in self._satellites.items()}
+        there = {one.place for one in self._satellites}
+        called = (f"{host}:{port}" for host, port in self._rules.satellites)
+        shown = [{"name": one.name, "state": one.state} for one in self._satellites]
+        shown += [{"name": place, "state": "away"} for place in called if place not in there]
         return {
             "address": self.address,
             "allowed": list(self._rules.allowed),
             "connections": len(self._lines),
-            "satellites": [
-                {"name": name, "state": state} for name, state in (called | there).items()
-            ],
+            "satellites": sorted(shown, key=lambda one: one["name"]),
         }
 
     async def run(self, ready: Callable[[], Awaitable[None]]) -> None:
@@ -115,8 +115,10 @@ class Wyoming:
                 self._group.create_task(self._call_on(host, port), name=f"satellite {host}")
             server = await asyncio.start_server(self._come, sock=self._bound, limit=MAX_HEADER)
             log.info("Wyoming clients are let in", extra=fields(address=self.address))
-            async with server:
-                await server.serve_forever()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                server.close()  # waiting for its end would be waiting for every client
 
     # --- Coming -------------------------------------------------------------------------
 
@@ -196,19 +198,18 @@ class Wyoming:
     def _engine(self) -> OpenAIProvider:
         return self._here.provider
 
-    async def _satellite(self, line: Line, name: str, first: Event | None = None) -> None:
+    async def _satellite(self, line: Line, place: str, first: Event | None = None) -> None:
         satellite = Satellite(
-            line, self._here.voice, self._engine, self._rules.manners, self._remembered, name
+            line, self._here.voice, self._engine, self._rules.manners, self._remembered, place
         )
-        await self._here.journal.audit("wyoming", f"satellite {name}", "connected")
+        await self._here.journal.audit("wyoming", f"satellite {place}", "connected")
         while len(self._remembered) > _REMEMBERED:
             del self._remembered[next(iter(self._remembered))]
-        self._satellites[name] = satellite
+        self._satellites.add(satellite)
         try:
             await satellite.run(first)
         finally:
-            if self._satellites.get(name) is satellite:
-                del self._satellites[name]
+            self._satellites.discard(satellite)
 
     # --- Calling on satellites ----------------------------------------------------------
 

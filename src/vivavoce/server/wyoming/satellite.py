@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 
 from wyoming.asr import Transcribe, Transcript
@@ -24,16 +25,17 @@ from wyoming.event import Event
 from wyoming.info import Describe, Info
 from wyoming.ping import Ping, Pong
 from wyoming.pipeline import PipelineStage, RunPipeline
-from wyoming.satellite import PauseSatellite, RunSatellite
+from wyoming.satellite import RunSatellite
 from wyoming.tts import Synthesize
 from wyoming.vad import VoiceStarted, VoiceStopped
 
 from vivavoce.errors import VivavoceError
 from vivavoce.logs import fields
 from vivavoce.runtime.provider.openai import OpenAIProvider
+from vivavoce.runtime.provider.sound import RATE
 from vivavoce.runtime.sessions.voice import Voice
-from vivavoce.server.wyoming.lines import Line, said
-from vivavoce.server.wyoming.sound import Form, Inbound, Outbound, form_of
+from vivavoce.server.wyoming.lines import Broken, Line, said
+from vivavoce.server.wyoming.sound import Form, Inbound, Outbound, form_of, loud
 from vivavoce.server.wyoming.talk import Talk, Who
 from vivavoce.wire.values import Value
 
@@ -46,6 +48,11 @@ QUIET_SECONDS = 15.0
 """After a wake word, until somebody speaks; Home Assistant waits as long."""
 AGAIN_SECONDS = 5.0
 """Between a talk that could not begin and the next try of a microphone that is always on."""
+_ECHO_SECONDS = 0.3
+"""How much later than we think the last of an answer may be heard in the room."""
+_BEFORE = RATE * 2
+"""Bytes of sound before the first loud moment that belong to it: a second."""
+_NAME = 64
 
 
 class Manners(Value):
@@ -80,22 +87,25 @@ class Satellite:
         engine: OpenAIProvider,
         manners: Manners,
         remembered: dict[str, Remembered],
-        name: str,
+        place: str,
     ) -> None:
-        """`name`: what it is remembered by."""
+        """`place`: its address."""
         self._line, self._voice, self._engine = line, voice, engine
-        self._manners, self._remembered, self.name = manners, remembered, name
+        self._manners, self._remembered, self.place = manners, remembered, place
+        self.name = place
+        """What it is remembered by: its address, and what it calls itself."""
         self._inbound = Inbound()
         self._speaker = Form()
         self._outbound = Outbound(self._speaker)
         self._talk: Talk | None = None
+        self._talking: asyncio.Task[None] | None = None
         self._running: RunPipeline | None = None
         self._waiting: asyncio.TimerHandle | None = None
         self._group: asyncio.TaskGroup | None = None
         self._ms = 0
-        self._heard_of_at = asyncio.get_running_loop().time()
-        self._not_before = 0.0
-        self._asks_back = self._takes_runs = False
+        self._not_before = self._echo_until = 0.0
+        self._before = bytearray()
+        self._called = self._asks_back = self._takes_runs = False
 
     @property
     def state(self) -> str:
@@ -119,22 +129,13 @@ class Satellite:
                 try:
                     event = first or await self._line.read(GONE_SECONDS)
                     while event is not None:
-                        self._heard_of_at = asyncio.get_running_loop().time()
                         await self._take(event)
                         event = await self._line.read(GONE_SECONDS)
                 finally:
                     watch.cancel()
-                    self._not_waiting()
-                    if self._talk_task is not None:
-                        self._talk_task.cancel()
+                    self._leave()
         finally:
             self._group = None
-
-    _talk_task: asyncio.Task[None] | None = None
-
-    async def pause(self) -> None:
-        """The server is stopping."""
-        await self._line.write(PauseSatellite())
 
     async def _watch(self) -> None:
         """Is it there, and does anybody still talk?"""
@@ -145,8 +146,8 @@ class Satellite:
             talk = self._talk
             if talk is None or talk.busy or self._waiting is not None:
                 continue
-            if loop.time() - talk.active_at > self._manners.rest_seconds and self._talk_task:
-                self._talk_task.cancel()
+            if loop.time() - talk.active_at > self._manners.rest_seconds:
+                self._leave()
 
     # --- What it says -------------------------------------------------------------------
 
@@ -155,23 +156,28 @@ class Satellite:
             case "ping":
                 await self._line.write(Pong(said(Ping.from_event, event).text))
             case "info":
-                self._told(said(Info.from_event, event))
+                with suppress(Broken):  # of another version; it is a satellite all the same
+                    self._told(said(Info.from_event, event))
+            case "detection":
+                self._called = True  # some send their sound at once, without asking
             case "run-pipeline":
                 await self._run(said(RunPipeline.from_event, event))
             case "audio-chunk":
-                self._hear(said(AudioChunk.from_event, event))
+                await self._hear(said(AudioChunk.from_event, event))
             case "audio-stop":
                 self._off()
             case "played":
-                if self._talk is not None:
-                    self._talk.played()
+                await self._played()
             case _:
                 pass  # what it tells us besides is for its own lights and sounds
 
     def _told(self, info: Info) -> None:
         if info.snd:
             self._speaker = form_of(info.snd[0].snd_format)
-        self._takes_runs = info.satellite is not None and bool(info.satellite.supports_trigger)
+        if info.satellite is not None:
+            self._takes_runs = bool(info.satellite.supports_trigger)
+            called = "".join(one for one in str(info.satellite.name) if one.isprintable())
+            self.name = f"{called[:_NAME]} at {self.place}"
 
     async def _run(self, wanted: RunPipeline) -> None:
         """Somebody said the wake word, or the microphone is on from now on."""
@@ -185,11 +191,12 @@ class Satellite:
         if wanted.start_stage not in (PipelineStage.WAKE, PipelineStage.ASR):
             await self._refuse("A pipeline begins with sound here.", "not-supported")
             return
-        self._running = wanted
+        self._running, self._called = wanted, False
         if self._talk is not None:
             await self._talk.interrupt()
         await self._line.write(Transcribe(language="en"))
-        self._begin()
+        if self._talk is not None or not wanted.restart_on_end:
+            self._begin()  # else once there is something to hear
 
     def _begin(self) -> None:
         """Somebody may speak now."""
@@ -197,27 +204,50 @@ class Satellite:
         if self._talk is None:
             assert self._group is not None
             self._talk = Talk(self._voice, self._engine, self._manners.who, self)
-            self._talk_task = self._group.create_task(self._talking(self._talk), name="talk")
+            self._talking = self._group.create_task(self._talk_on(self._talk), name="talk")
         self._talk.listening = True
         self._not_waiting()
         if self._running is not None and not self._running.restart_on_end:
             self._waiting = loop.call_later(QUIET_SECONDS, self._nobody)
 
-    def _hear(self, chunk: AudioChunk) -> None:
+    async def _hear(self, chunk: AudioChunk) -> None:
         pcm = self._inbound.feed(chunk.audio, form_of(chunk))
-        now = asyncio.get_running_loop().time()
+        if self._called:
+            await self._run(RunPipeline(PipelineStage.ASR, PipelineStage.TTS))
         if self._talk is None:
-            always = self._running is not None and self._running.restart_on_end
-            if not always or now < self._not_before:
-                return
-            self._begin()
-        talk = self._talk
-        assert talk is not None
-        if not talk.listening:
-            return  # on its way while the transcript was
-        if talk.speaking and not self._manners.barge_in:
+            pcm = self._woken(pcm)
+        if self._talk is None or not self._talk.listening:
+            return  # nobody is meant; or it was on its way while the transcript was
+        now = asyncio.get_running_loop().time()
+        if self._talk.speaking:
+            self._echo_until = now + _ECHO_SECONDS
+        if now < self._echo_until and not self._manners.barge_in:
             pcm = bytes(len(pcm))
-        talk.hear(pcm)
+        self._talk.hear(pcm)
+
+    def _woken(self, pcm: bytes) -> bytes:
+        """A microphone that is always on begins a talk once there is something to hear. What the
+        talk should hear."""
+        now = asyncio.get_running_loop().time()
+        if self._running is None or not self._running.restart_on_end or now < self._not_before:
+            return b""
+        self._before += pcm
+        del self._before[: max(0, len(self._before) - _BEFORE)]
+        if not loud(pcm):
+            return b""
+        heard, self._before = bytes(self._before), bytearray()
+        self._begin()
+        return heard
+
+    async def _played(self) -> None:
+        """All of the answer was heard. Whoever was asked something may answer at once, where the
+        satellite knows how."""
+        if self._talk is None:
+            return
+        self._talk.played()
+        if self._asks_back and self._takes_runs and not self._talk.listening:
+            await self._line.write(RunPipeline(PipelineStage.ASR, PipelineStage.TTS))
+        self._asks_back = False
 
     def _off(self) -> None:
         """The microphone is: what was said so far was all."""
@@ -244,29 +274,33 @@ class Satellite:
 
     # --- The talk -----------------------------------------------------------------------
 
-    async def _talking(self, talk: Talk) -> None:
+    async def _talk_on(self, talk: Talk) -> None:
         loop = asyncio.get_running_loop()
         known = self._remembered.get(self.name)
         before = known.conversation_id if known and loop.time() < known.until else None
-        fault: str | None = None
-        code = "session-over"
+        text, code = "The conversation is over.", "session-over"
         try:
             await talk.run(before)
         except* VivavoceError as raised:
-            first = _first(raised)
-            fault, code = first.message, first.code
-            log.info(
-                "A satellite's talk ended: %s", first.message, extra=fields(satellite=self.name)
-            )
-        finally:
-            self._not_waiting()
-            self._talk = None
-            if talk.conversation_id:
-                until = loop.time() + self._manners.rest_seconds
-                self._remembered[self.name] = Remembered(talk.conversation_id, until)
-        if talk.listening:
-            self._not_before = loop.time() + AGAIN_SECONDS
-            await self._refuse(fault or "The conversation is over.", code)
+            fault = _first(raised)
+            text, code = fault.message, fault.code
+            log.info("A satellite's talk ended: %s", text, extra=fields(satellite=self.name))
+        if self._talk is talk:
+            self._leave()
+            if talk.listening:
+                self._not_before = loop.time() + AGAIN_SECONDS
+                await self._refuse(text, code)
+
+    def _leave(self) -> None:
+        """The talk, if there is one: it ends, and the next one may begin meanwhile."""
+        self._not_waiting()
+        talk, talking = self._talk, self._talking
+        self._talk = self._talking = None
+        if talk is not None and talk.conversation_id:
+            until = asyncio.get_running_loop().time() + self._manners.rest_seconds
+            self._remembered[self.name] = Remembered(talk.conversation_id, until)
+        if talking is not None and talking is not asyncio.current_task():
+            talking.cancel()
 
     # --- What the talk says: fills `Ends` -----------------------------------------------
 

@@ -17,6 +17,10 @@ Samples = npt.NDArray[np.float32]
 _RATES = (1_000, 384_000)
 _WIDTHS = (1, 2, 3, 4)
 _CHANNELS = (1, 32)
+_LONGEST = 10
+"""Seconds in one piece. A few bytes may be much sound."""
+_LOUD = 0.006
+"""-44 dB: what a quiet room stays below, and a voice across it does not."""
 
 
 class Form(Value):
@@ -55,9 +59,11 @@ class Inbound:
         self._stream: soxr.ResampleStream | None = None
 
     def feed(self, audio: bytes, form: Form) -> bytes:
-        """Raises `Broken` where the bytes are no whole samples."""
+        """Raises `Broken` where the bytes are no whole samples, or too many."""
         if len(audio) % form.frame:
             raise Broken("A piece of sound ends in the middle of a sample.")
+        if len(audio) > _LONGEST * form.frame * form.rate:
+            raise Broken(f"A piece of sound has at most {_LONGEST} seconds.")
         tail = b"" if form == self._form else self._begin(form)
         return tail + self._resampled(_mono(audio, form), last=False)
 
@@ -93,6 +99,12 @@ class Outbound:
         if self._stream is not None:
             samples = self._stream.resample_chunk(samples, last=last)
         return _packed(samples, self.form)
+
+
+def loud(pcm: bytes) -> bool:
+    """Is there something to hear in PCM16?"""
+    samples = np.frombuffer(pcm, "<i2").astype(np.float32) / np.float32(32768)
+    return len(samples) > 0 and float(np.sqrt(np.mean(np.square(samples)))) >= _LOUD
 
 
 def _mono(audio: bytes, form: Form) -> Samples:

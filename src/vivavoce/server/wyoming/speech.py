@@ -28,11 +28,11 @@ _AT_ONCE = 4_000
 """Characters that the engine takes in one request."""
 _PIECE = RATE * 2 // 10
 """Bytes of a chunk that is sent: 100 ms."""
-_QUEUED = 64
+_QUEUED = 8
 _FASTER = 10.0
 """Sound that comes so much faster than it was spoken is slowed down: it is the server's time."""
 _ANSWER_SECONDS = 60.0
-_MAX_TERMS = 200
+_MAX_TERMS, _TERM_LENGTH, _TERM_WORDS = 200, 40, 4
 _PAUSE_MS = 10_000
 """The longest that the engine knows: it is the client who says when a recording is over."""
 
@@ -152,14 +152,20 @@ def _transcription(wanted: Transcribe) -> dict[str, Any]:
     language = words(wanted.language or "en", "language", 32)
     if re.split(r"[-_]", language.lower())[0] != "en":
         raise InvalidRequest("These ears understand English only.", field="language")
-    terms = [*(wanted.transcript_names or ()), *(wanted.transcript_terms or ())][:_MAX_TERMS]
     heard: dict[str, Any] = {"model": "vivavoce", "language": "en"}
-    if terms:
-        heard["keywords"] = [words(term, "transcript_terms", 40) for term in terms]
+    if terms := [*_terms(wanted.transcript_names), *_terms(wanted.transcript_terms)]:
+        heard["keywords"] = terms[:_MAX_TERMS]
     detection = {"type": "server_vad", "silence_duration_ms": _PAUSE_MS}
     sound = {"type": "audio/pcm", "rate": RATE}
     taken = {"format": sound, "transcription": heard, "turn_detection": detection}
     return {"type": "transcription", "audio": {"input": taken}}
+
+
+def _terms(given: object) -> list[str]:
+    """Those that the ears can look out for: they are a help, and no condition."""
+    known = given if isinstance(given, list) else []
+    short = (term for term in known if isinstance(term, str) and len(term) <= _TERM_LENGTH)
+    return [term for term in short if 0 < len(term.split()) <= _TERM_WORDS]
 
 
 # --- Sound from words -------------------------------------------------------------------------

@@ -10,16 +10,17 @@ import asyncio
 import base64
 import logging
 from collections import deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Protocol
 
-from vivavoce.errors import NotFound, VivavoceError
+from vivavoce.errors import NotFound, ProviderError, VivavoceError
 from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.provider.sound import RATE, SoundLine
 from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.voice import Opened, Voice
 from vivavoce.session.events import End
+from vivavoce.session.state import Phase
 from vivavoce.wire.records.work import Role
 from vivavoce.wire.values import Value
 
@@ -37,6 +38,7 @@ _LEAD_MS = 400
 _PIECE = 50 * _PER_MS
 _REPORT_MS = 250
 
+_BUSY = (Phase.LISTENING, Phase.PROCESSING, Phase.SPEAKING, Phase.EXECUTING_TOOL)
 _TRANSCRIBED = "conversation.item.input_audio_transcription.completed"
 _NOT_TRANSCRIBED = "conversation.item.input_audio_transcription.failed"
 
@@ -70,7 +72,7 @@ class Talk:
         self._heard = asyncio.Event()
         self.listening = False
         """Is the microphone on?"""
-        self.conversation_id = ""
+        self.conversation_id = self._session_id = ""
         self.active_at = asyncio.get_running_loop().time()
         """When somebody last spoke, on either side."""
         self._player = _Player(ends)
@@ -96,14 +98,18 @@ class Talk:
 
     @property
     def busy(self) -> bool:
-        """Is something said, or being answered?"""
-        return self._player.playing or bool(self._answers)
+        """Is something said, answered, or done for it?"""
+        live = self._voice.live(self._session_id, self._who.user_id)
+        return self._player.playing or (live is not None and live.phase in _BUSY)
 
     async def interrupt(self) -> None:
-        """Somebody wants to speak: what is being said, or would be, ends here."""
+        """Somebody wants to speak: what is being said ends here."""
+        if not self._player.playing:
+            return
         self._player.cut()
         if self._line is not None and self._answers:
-            await self._line.send("response.cancel")
+            with suppress(ProviderError):  # the call is over: nobody speaks any more
+                await self._line.send("response.cancel")
 
     # --- The session --------------------------------------------------------------------
 
@@ -115,8 +121,8 @@ class Talk:
             async with self._engine.sound_line(call) as line, asyncio.TaskGroup() as group:
                 self._line = line
                 loops = [
-                    group.create_task(self._send(line), name="microphone"),
-                    group.create_task(self._player.run(line), name="loudspeaker"),
+                    group.create_task(_while_up(self._send(line)), name="microphone"),
+                    group.create_task(_while_up(self._player.run(line)), name="loudspeaker"),
                 ]
                 try:
                     await self._receive(line)
@@ -128,7 +134,7 @@ class Talk:
     async def _session(self, conversation_id: str | None) -> AsyncIterator[str]:
         opened = await self._opened(conversation_id)
         session = opened.session
-        self.conversation_id = session.conversation_id
+        self.conversation_id, self._session_id = session.conversation_id, session.id
         try:
             yield session.id
         finally:
@@ -211,6 +217,12 @@ class Talk:
 
     def _touch(self) -> None:
         self.active_at = asyncio.get_running_loop().time()
+
+
+async def _while_up(loop: Coroutine[Any, Any, None]) -> None:
+    """Who reads the line hears of its end too, and knows whether it was meant."""
+    with suppress(ProviderError):
+        await loop
 
 
 # --- What is heard ----------------------------------------------------------------------------
