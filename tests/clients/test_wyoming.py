@@ -69,7 +69,7 @@ def formed(pcm: bytes, form: Form) -> bytes:
 
 def at_24k(sound: bytes, form: AudioFormat) -> bytes:
     samples = np.frombuffer(sound, "<i2").reshape(-1, form.channels).mean(axis=1)
-    return soxr.resample(samples, form.rate, 24_000).astype("<i2").tobytes()
+    return bytes(soxr.resample(samples, form.rate, 24_000).astype("<i2").tobytes())
 
 
 @pytest.mark.parametrize(
@@ -121,12 +121,11 @@ async def test_a_satellite_asks_and_hears_the_answer(
     speaker = AudioFormat(48_000, 2, 2)
     port = free_port()
     async with listening(lambda reader, writer: Room(reader, writer, snd=speaker)) as there:
-        more = {"VIVAVOCE_WYOMING_SATELLITES": f"tcp://127.0.0.1:{there.port}"} if called_on else {}
         serving = serve(
             tmp_path / "served",
             VIVAVOCE_WYOMING="true",
             VIVAVOCE_WYOMING_PORT=str(port),
-            **more,
+            VIVAVOCE_WYOMING_SATELLITES=f"tcp://127.0.0.1:{there.port}" if called_on else "",
         )
         served = await asyncio.to_thread(serving.__enter__)
         try:

@@ -15,7 +15,6 @@ from wyoming.event import Event, Eventable, async_read_event, async_write_event
 from wyoming.info import Attribution, Info, Satellite, SndProgram
 from wyoming.ping import Ping, Pong
 from wyoming.pipeline import PipelineStage, RunPipeline
-from wyoming.snd import Played
 
 _PIECE_MS = 64
 _OURS = Attribution("the tests", "")
@@ -39,8 +38,8 @@ class Room:
     """Its microphone is on whatever it hears."""
     triggered: bool = False
     """Turns its microphone on when it is asked to."""
-    plays: bool = True
-    """Says when it has played what came."""
+    busy_until: float = 0.0
+    """When it will have played what came."""
 
     async def write(self, event: Eventable) -> None:
         await async_write_event(event.event(), self.writer)
@@ -60,15 +59,29 @@ class Room:
                 await self.write(self._info())
             case "transcript" | "error" | "run-satellite" | "pause-satellite":
                 self.streaming = self.always  # else back to the wake word
+            case "audio-start":
+                self.busy_until = asyncio.get_running_loop().time()
             case "audio-chunk":
-                self.sound += event.payload or b""
-            case "audio-stop" if self.plays:
-                await self.write(Played())
+                sound = event.payload or b""
+                self.sound += sound
+                form = self.snd
+                self.busy_until += len(sound) / form.width / form.channels / form.rate
+            case "audio-stop":
+                asyncio.get_running_loop().call_at(self.busy_until, self._played)
         self.seen.append(event)
         self.changed.set()
 
+    def _played(self) -> None:
+        """All of it. Who interrupts it has played no more."""
+        self.writer.write(b'{"type": "played"}\n')
+
     def _info(self) -> Info:
-        told = {"attribution": _OURS, "installed": True, "description": None, "version": None}
+        told: dict[str, Any] = {
+            "attribution": _OURS,
+            "installed": True,
+            "description": None,
+            "version": None,
+        }
         return Info(
             satellite=Satellite(name="kitchen", supports_trigger=self.triggered, **told),
             snd=[SndProgram(name="speaker", snd_format=self.snd, **told)],

@@ -35,9 +35,10 @@ from wyoming.wake import Detection
 from tests.journeys.embedded import embedded
 from tests.journeys.satellites import Room, connecting, listening
 from tests.journeys.stage import Stage
+from tests.journeys.test_tool_flows import until_answerable
 from vivavoce.app.settings import Settings
 from vivavoce.app.wyoming import rules
-from vivavoce.brain.script.script import Rule, Script
+from vivavoce.brain.script.script import Rule, Script, ToolUse
 from vivavoce.server.wyoming.door import Rules, Wyoming
 from vivavoce.server.wyoming.lines import Bounds
 from vivavoce.testing.engine import HummingMouth, ScriptedEars
@@ -45,7 +46,7 @@ from vivavoce.testing.engine import HummingMouth, ScriptedEars
 
 def loud(seconds: float, rate: int = 16_000) -> bytes:
     wave = np.sin(np.arange(int(rate * seconds)) * (2 * np.pi * 300 / rate)) * 9000
-    return wave.astype("<i2").tobytes()
+    return bytes(wave.astype("<i2").tobytes())
 
 
 @asynccontextmanager
@@ -64,7 +65,7 @@ async def client(address: str) -> AsyncIterator[AsyncTcpClient]:
 
 async def until(one: AsyncTcpClient, kind: str) -> tuple[Event, list[Event]]:
     """That event, and what came before it."""
-    seen = []
+    seen: list[Event] = []
     while (event := await one.read_event()) is not None:
         if event.type == kind:
             return event, seen
@@ -173,6 +174,7 @@ KETTLE = Script(rules=(Rule(when="kettle", say="The kettle boils in two minutes.
 
 async def _asks(room: Room, seconds: float = 0.8) -> None:
     await room.wake()
+    await room.hear(bytes(16_000))  # half a second to draw breath
     await room.hear(loud(seconds))
     await room.quiet()
 
@@ -192,7 +194,9 @@ async def test_a_satellite_that_connects_has_a_talk_like_any_other(tmp_path: Pat
             assert (form["rate"], form["width"], form["channels"]) == (22_050, 2, 1)
             assert len(room.sound) / 44_100 > 0.5
             status = (await st.get("/status"))["wyoming"]
-            assert [one["state"] for one in status["satellites"]] == ["talking"]
+            (shown,) = status["satellites"]
+            assert shown["name"] == "kitchen at 127.0.0.1"
+            assert shown["state"] in ("speaking", "talking")
             assert status["connections"] == 1
             # Said again, without a new conversation: the session goes on.
             await _asks(room)
@@ -316,6 +320,58 @@ async def test_who_is_asked_something_may_answer_at_once(tmp_path: Path) -> None
         await _asks(room)
         await room.until("audio-stop", 2)
         assert room.all("synthesize")[-1].data["text"] == "It is on."
+
+
+@pytest.mark.parametrize("answer", ["yes", "no"])
+async def test_what_needs_a_yes_is_asked_at_the_satellite(tmp_path: Path, answer: str) -> None:
+    delete = ToolUse("bash", {"command": "rm list.txt"})
+    tidy = Script(
+        rules=(
+            Rule(when="my list", calls=(delete,)),
+            Rule(result_of="bash", when='"success": ?false', say="Then I leave it."),
+            Rule(result_of="bash", say="It is gone."),
+        )
+    )
+    (place := tmp_path / "place").mkdir()
+    (place / "list.txt").write_text("milk")
+    wanted: dict[str, Any] = {
+        "workspace": place,
+        "wyoming_role": "developer",
+        "ears": ScriptedEars(["delete my list", answer]),
+    }
+    open_house = house(tmp_path / "data", script=tidy, **wanted)
+    async with open_house as (st, address), connecting(address) as room:
+        await _asks(room)
+        await room.until("audio-stop")
+        asked = room.all("synthesize")[0].data["text"]
+        assert asked == "I want to delete list.txt. May I? Yes or no?"
+        assert (place / "list.txt").exists()
+        session = (await st.get("/sessions"))["sessions"][0]["id"]
+        await until_answerable(st, session, granted=answer == "yes")
+        await _asks(room)
+        told = "It is gone." if answer == "yes" else "Then I leave it."
+        async with asyncio.timeout(30):
+            while told not in [one.data["text"] for one in room.all("synthesize")]:
+                await asyncio.sleep(0.05)
+        assert (place / "list.txt").exists() == (answer == "no")
+
+
+async def test_a_satellite_has_the_tools_of_its_role(tmp_path: Path) -> None:
+    """A plain user's, where nothing else is said: anybody in the room can speak to it."""
+    write = ToolUse("write_file", {"path": "list.txt", "content": "milk"})
+    noted = Script(
+        rules=(
+            Rule(when="milk", calls=(write,)),
+            Rule(result_of="*", when='"success": ?false', say="That is not for me."),
+        )
+    )
+    (place := tmp_path / "place").mkdir()
+    ears = ScriptedEars(["put milk on my list"])
+    open_house = house(tmp_path / "data", script=noted, ears=ears, workspace=place)
+    async with open_house as (_, address), connecting(address) as room:
+        await _asks(room)
+        await room.until("audio-stop")
+        assert not (place / "list.txt").exists()
 
 
 async def test_a_satellite_that_only_tells_of_its_wake_word_is_listened_to(tmp_path: Path) -> None:

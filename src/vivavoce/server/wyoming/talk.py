@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import logging
+import math
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
@@ -249,8 +250,8 @@ class _Player:
         self._changed = asyncio.Event()
         self._until = 0.0
         """When what was sent will have been heard."""
-        self._cuts: list[tuple[str, int]] = []
-        self._cut = False
+        self._untold: deque[tuple[_Item, int, bool]] = deque()
+        """What is over: how much of it was heard, and whether it was cut off."""
 
     @property
     def playing(self) -> bool:
@@ -272,37 +273,40 @@ class _Player:
 
     def cut(self) -> None:
         """Stops here. Of what was not begun nothing was heard."""
-        if not self._items:
-            return
         now = asyncio.get_running_loop().time()
         for item in self._items:
-            self._cuts.append((item.name, self._heard_of(item, now)))
+            self._untold.append((item, self._heard_of(item, now), not self._over(item, now)))
             self._dropped.append(item.name)
         self._forget()
 
     def drop(self, name: str) -> None:
+        """Somebody else cut it off, and the engine knows where."""
         if any(item.name == name for item in self._items):
             self._dropped += [item.name for item in self._items]
             self._forget()
 
     def heard_all(self) -> None:
         """Sooner than our clock thinks."""
-        if self._items and self._items[0].whole and not self._items[0].waiting:
+        if self._items and self._over(self._items[0], math.inf):
+            item = self._items.popleft()
+            self._untold.append((item, item.sent_ms, False))
             self._until = 0.0
             self._changed.set()
 
     def _forget(self) -> None:
         self._items.clear()
         self._until = 0.0
-        self._cut = True
         self._changed.set()
 
     def _heard_of(self, item: _Item, now: float) -> int:
         return max(0, item.sent_ms - max(0, int((self._until - now) * 1000)))
 
+    def _over(self, item: _Item, now: float) -> bool:
+        return item.whole and not item.waiting and now >= self._until
+
     async def run(self, line: SoundLine) -> None:
         while True:
-            await self._told(line)
+            await self._tell(line)
             if not self._items:
                 self._changed.clear()
                 await self._changed.wait()
@@ -311,44 +315,43 @@ class _Player:
 
     async def _play(self, item: _Item, line: SoundLine) -> None:
         loop = asyncio.get_running_loop()
-        self._cut = False
         started, reported = False, 0
-        while not self._cut:
+        while self._items and self._items[0] is item:
             now = loop.time()
             heard = self._heard_of(item, now)
-            if item.sent_ms and (heard - reported >= _REPORT_MS):
+            wait: float | None = None  # the mouth is behind
+            if heard - reported >= _REPORT_MS:
                 reported = heard
-                await self._report(item, heard, line)
+                await line.send("vivavoce.played", item_id=item.name, audio_end_ms=heard)
                 continue
             if item.waiting:
-                ahead = self._until - now
-                if ahead * 1000 < _LEAD_MS:
-                    piece = bytes(item.waiting[:_PIECE])
-                    del item.waiting[:_PIECE]
+                wait = self._until - now - _LEAD_MS / 1000
+                if wait <= 0:
                     if not started:
                         started = True
                         await self._ends.sound_starts()
-                    self._until = max(self._until, loop.time()) + len(piece) / 2 / RATE
-                    item.sent_ms += len(piece) // _PER_MS
-                    await self._ends.sound(piece)
+                    await self._send(item)
                     continue
-                wait: float | None = ahead - _LEAD_MS / 1000
             elif item.whole:
                 if started:
                     started = False
                     await self._ends.sound_ends()
                     continue
-                if now >= self._until:
-                    await self._report(item, item.sent_ms, line)
-                    if self._items and self._items[0] is item:
-                        self._items.popleft()
-                    return
                 wait = self._until - now
-            else:
-                wait = None  # the mouth is behind
-            await self._pause(min(wait, _REPORT_MS / 1000) if wait is not None else None)
+                if wait <= 0:
+                    self.heard_all()
+                    continue
+            await self._pause(None if wait is None else min(wait, _REPORT_MS / 1000))
         if started:
             await self._ends.sound_ends()
+
+    async def _send(self, item: _Item) -> None:
+        piece = bytes(item.waiting[:_PIECE])
+        del item.waiting[:_PIECE]
+        now = asyncio.get_running_loop().time()
+        self._until = max(self._until, now) + len(piece) / 2 / RATE
+        item.sent_ms += len(piece) // _PER_MS
+        await self._ends.sound(piece)
 
     async def _pause(self, seconds: float | None) -> None:
         self._changed.clear()
@@ -358,13 +361,12 @@ class _Player:
         except TimeoutError:
             pass
 
-    async def _report(self, item: _Item, heard_ms: int, line: SoundLine) -> None:
-        await line.send("vivavoce.played", item_id=item.name, audio_end_ms=heard_ms)
-
-    async def _told(self, line: SoundLine) -> None:
-        """Where what was cut off ended."""
-        while self._cuts:
-            name, ms = self._cuts.pop(0)
-            await line.send(
-                "conversation.item.truncate", item_id=name, content_index=0, audio_end_ms=ms
-            )
+    async def _tell(self, line: SoundLine) -> None:
+        """How much was heard of what is over."""
+        while self._untold:
+            item, ms, cut = self._untold.popleft()
+            if cut:
+                kind, more = "conversation.item.truncate", {"content_index": 0}
+            else:
+                kind, more = "vivavoce.played", {}
+            await line.send(kind, item_id=item.name, audio_end_ms=ms, **more)
