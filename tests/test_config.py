@@ -184,6 +184,10 @@ def test_token_mode_needs_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"WYOMING_CLIENTS": "192.168.1.7/24"}, "VIVAVOCE_WYOMING_CLIENTS: "),
         ({"WYOMING_SATELLITES": "192.168.1.20"}, "VIVAVOCE_WYOMING_SATELLITES: should be"),
         ({"WYOMING_SATELLITES": "tcp://kitchen"}, "VIVAVOCE_WYOMING_SATELLITES: should be"),
+        (
+            {"SANDBOX_NETWORK": "true", "AUTH": "token", "AUTH_TOKEN": "x" * 16},
+            "VIVAVOCE_SANDBOX_NETWORK: not together with VIVAVOCE_WYOMING",
+        ),
         ({"PROVIDER_URL": "openai"}, "VIVAVOCE_WYOMING: needs VIVAVOCE_PROVIDER_URL=embedded"),
         (
             {"AUTH": "jwt", "JWT_SECRET": "x" * 32, "JWT_ISSUER": "https://a.example"},

@@ -247,7 +247,9 @@ class Settings(
         if self.sandbox_network and self.auth == "off":
             # A command could call our own doors, and say yes to itself.
             raise ValueError("VIVAVOCE_SANDBOX_NETWORK: needs VIVAVOCE_AUTH=token or jwt")
-        check_wyoming(self.wyoming, self.provider_url, self.auth, self.wyoming_user)
+        check_wyoming(
+            self.wyoming, self.provider_url, self.auth, self.wyoming_user, self.sandbox_network
+        )
         return self
 
     @property

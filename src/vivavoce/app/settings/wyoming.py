@@ -79,8 +79,11 @@ class WyomingSettings(BaseSettings):
         return tuple(address(uri) for uri in self.wyoming_satellites)
 
 
-def check(wyoming: bool, provider_url: str, auth: str, user: str) -> None:
-    """What it needs of the rest. Raises `ValueError`."""
+def check(wyoming: bool, provider_url: str, auth: str, user: str, network: bool) -> None:
+    """What it needs of the rest. `network`: commands have it. Raises `ValueError`."""
+    if wyoming and network:
+        # A command could talk to us there, as somebody in the room.
+        raise ValueError("VIVAVOCE_SANDBOX_NETWORK: not together with VIVAVOCE_WYOMING")
     if wyoming and provider_url != EMBEDDED:
         raise ValueError("VIVAVOCE_WYOMING: needs VIVAVOCE_PROVIDER_URL=embedded")
     if wyoming and auth == "jwt" and user == DEFAULT_USER:
