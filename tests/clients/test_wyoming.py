@@ -129,12 +129,12 @@ async def test_a_satellite_asks_and_hears_the_answer(
         )
         served = await asyncio.to_thread(serving.__enter__)
         try:
-            if called_on:
-                await asks(await there.room(), question, voice)
-            else:
-                async with connecting(f"tcp://127.0.0.1:{port}", snd=speaker) as room:
-                    await asks(room, question, voice)
             async with httpx.AsyncClient(base_url=served.origin, trust_env=False) as http:
+                if called_on:
+                    await asks(await there.room(), question, voice, http)
+                else:
+                    async with connecting(f"tcp://127.0.0.1:{port}", snd=speaker) as room:
+                        await asks(room, question, voice, http)
                 (session,) = (await http.get("/sessions")).json()["sessions"]
                 shown = (await http.get(f"/sessions/{session['id']}")).json()
                 said = [one["text"] for one in shown["transcript"] if one.get("text")]
@@ -144,12 +144,14 @@ async def test_a_satellite_asks_and_hears_the_answer(
             await asyncio.to_thread(serving.__exit__, None, None, None)
 
 
-async def asks(room: Room, question: bytes, voice: Voice) -> None:
+async def asks(room: Room, question: bytes, voice: Voice, http: httpx.AsyncClient) -> None:
     await room.wake()
     await room.hear(formed(question, Form(16_000)))
     await room.quiet()
     transcript = (await room.until("transcript")).data["text"]
     assert word_errors("What is seven times six?", transcript) <= 0.2, transcript
     await room.until("audio-stop", seconds=40)
+    while "speaking" in str((await http.get("/status")).json()["wyoming"]["satellites"]):
+        await asyncio.sleep(0.05)  # who leaves before that has not heard all
     heard = await voice.hear(at_24k(bytes(room.sound), room.snd))
     assert "42" in heard or "forty" in heard.lower(), heard
