@@ -7,6 +7,7 @@ own checkout.
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import sysconfig
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import vivavoce
+from tests.journeys.process import free_port
 from vivavoce.app import tools
 from vivavoce.app.settings import Settings, default_workspace, load_settings
 from vivavoce.app.tools import known_tools
@@ -341,6 +343,22 @@ def test_the_doctor_tells_what_holds_here(capsys: pytest.CaptureFixture[str]) ->
     for words in ("apart from the server", "ripgrep: /", "no new privileges", "system calls"):
         assert words in told
     assert not default_workspace().exists()  # it only looks
+
+
+def test_the_doctor_calls_on_satellites(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as there:
+        port = there.getsockname()[1]
+        places = f"tcp://127.0.0.1:{port},tcp://127.0.0.1:{free_port()}"
+        monkeypatch.setenv("VIVAVOCE_WYOMING", "true")
+        monkeypatch.setenv("VIVAVOCE_WYOMING_CLIENTS", "192.168.1.0/24")
+        monkeypatch.setenv("VIVAVOCE_WYOMING_SATELLITES", places)
+        assert main(["doctor"]) == 0
+    told = capsys.readouterr().out
+    assert "tcp://127.0.0.1:10300, for this machine, 192.168.1.0/24" in told
+    assert f"satellite 127.0.0.1:{port}: answers" in told
+    assert "Connection refused" in told
 
 
 def test_the_doctor_tells_what_is_not_apart(

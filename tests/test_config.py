@@ -173,6 +173,47 @@ def test_token_mode_needs_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
+# --- Hardware ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ({"WYOMING_HOST": "0.0.0.0"}, "VIVAVOCE_WYOMING_CLIENTS: is needed"),
+        ({"WYOMING_CLIENTS": "kitchen"}, "VIVAVOCE_WYOMING_CLIENTS: "),
+        ({"WYOMING_CLIENTS": "192.168.1.7/24"}, "VIVAVOCE_WYOMING_CLIENTS: "),
+        ({"WYOMING_SATELLITES": "192.168.1.20"}, "VIVAVOCE_WYOMING_SATELLITES: should be"),
+        ({"WYOMING_SATELLITES": "tcp://kitchen"}, "VIVAVOCE_WYOMING_SATELLITES: should be"),
+        (
+            {"SANDBOX_NETWORK": "true", "AUTH": "token", "AUTH_TOKEN": "x" * 16},
+            "VIVAVOCE_SANDBOX_NETWORK: not together with VIVAVOCE_WYOMING",
+        ),
+        ({"PROVIDER_URL": "openai"}, "VIVAVOCE_WYOMING: needs VIVAVOCE_PROVIDER_URL=embedded"),
+        (
+            {"AUTH": "jwt", "JWT_SECRET": "x" * 32, "JWT_ISSUER": "https://a.example"},
+            "VIVAVOCE_WYOMING_USER: is needed with VIVAVOCE_AUTH=jwt",
+        ),
+    ],
+)
+def test_hardware_is_let_in_only_where_it_is_said_who(
+    monkeypatch: pytest.MonkeyPatch, more: dict[str, str], problem: str
+) -> None:
+    given = {f"VIVAVOCE_{name}": value for name, value in more.items()}
+    (line,) = problems(monkeypatch, VIVAVOCE_WYOMING="true", **given)
+    assert line.startswith(problem)
+
+
+def test_hardware_beyond_this_machine_is_named_by_address() -> None:
+    settings = load_settings(
+        wyoming=True,
+        wyoming_host="0.0.0.0",
+        wyoming_clients="192.168.1.7,192.168.2.0/24",
+        wyoming_satellites="tcp://kitchen:10700,tcp://[fe80::1]:10700",
+    )
+    assert settings.wyoming_clients == ("192.168.1.7", "192.168.2.0/24")
+    assert settings.wyoming_addresses == (("kitchen", 10700), ("fe80::1", 10700))
+
+
 # --- The embedded engine's models ---------------------------------------------------
 
 HEARING = ("silero-vad", "smart-turn", "moonshine-base")

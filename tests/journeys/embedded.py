@@ -32,7 +32,7 @@ from tests.engine.stage import Line
 from tests.engine.strict import strict
 from tests.journeys.stage import Stage, _serve
 from vivavoce.app.engine import EmbeddedEngine
-from vivavoce.app.listen import Listener, bind, listener_config
+from vivavoce.app.listen import Listener, bind, bound_to, listener_config
 from vivavoce.app.server import assemble, build_app
 from vivavoce.app.settings import Settings
 from vivavoce.brain.script.brain import ScriptedBrain
@@ -74,6 +74,8 @@ async def embedded(
             engine=None if standby else inside,
             standby=inside if standby else None,
         )
+        if here.hardware is not None:
+            here.hardware.listen_on(bound_to("127.0.0.1", 0, ""))
         listener = Listener(listener_config(build_app(here), settings), here)
         url = f"http://127.0.0.1:{settings.port}"
         async with asyncio.TaskGroup() as group:

@@ -17,7 +17,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import field
 from pathlib import Path
 from typing import Any
@@ -90,12 +90,17 @@ def serve(settings: Settings, source: AgentSource[IntentRegistry]) -> int:
     """Until Ctrl-C. The exit code. What cannot work is told before the greeting."""
     _configure_logs(settings)
     with (
+        ExitStack() as stack,
         bind(settings) as bound,
         sole_server(settings.database_url),
         asyncio.Runner(loop_factory=_loop()) as runner,
     ):
         settings = settings.model_copy(update={"port": bound.getsockname()[1]})
         here = assemble(settings, source=source, alone=settings.database_url.startswith("sqlite"))
+        if here.hardware is not None:
+            where = settings.wyoming_host, settings.wyoming_port
+            hardware = stack.enter_context(bound_to(*where, "VIVAVOCE_WYOMING_PORT"))
+            here.hardware.listen_on(hardware)
         listener = Listener(listener_config(build_app(here), settings), here)
         runner.run(here.store.open())
         try:
@@ -134,13 +139,18 @@ def _configure_logs(settings: Settings) -> None:
 
 def bind(settings: Settings) -> socket.socket:
     """Here rather than in uvicorn, so that a taken port is one clear line."""
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    return bound_to(settings.host, settings.port, "--port or VIVAVOCE_PORT")
+
+
+def bound_to(host: str, port: int, by: str) -> socket.socket:
+    """`by` says how to choose another port."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        bound = socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+        bound = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as fault:
-        fault.filename = f"{settings.host}:{settings.port}"
+        fault.filename = f"{host}:{port}"
         if fault.errno == errno.EADDRINUSE:
-            fault.strerror = "the port is taken; choose another with --port or VIVAVOCE_PORT"
+            fault.strerror = f"the port is taken; choose another with {by}"
         raise
     # asyncio sets it only on sockets it made itself; without it an answer waits 40 ms.
     bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -13,6 +13,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import cache, partial
+from importlib.util import find_spec
 from typing import Any
 
 from fastapi import FastAPI
@@ -25,7 +26,7 @@ from vivavoce.app.lifecycle import Server, running
 from vivavoce.app.settings import EMBEDDED, Settings, plain, variable
 from vivavoce.app.settings.parts import EMBEDDED_MODEL, NOBODY
 from vivavoce.app.tools import Toolset
-from vivavoce.errors import RateLimited, VivavoceError
+from vivavoce.errors import RateLimited, Unavailable, VivavoceError
 from vivavoce.intents.registry.intents import IntentRegistry
 from vivavoce.runtime.agents.agent import Agent, AgentError
 from vivavoce.runtime.agents.source import AgentSource
@@ -62,7 +63,7 @@ from vivavoce.server.gate.jwt import Jwks, JwtRules, JwtVerifier
 from vivavoce.server.gate.tickets import ConductorTokens, StreamTokens, Tickets
 from vivavoce.server.gate.tokens import AccessTokens, Logins
 from vivavoce.server.metrics import Metrics
-from vivavoce.server.services import Background, Options, exchanged_there
+from vivavoce.server.services import Background, Hardware, Options, exchanged_there
 from vivavoce.store import open_store
 from vivavoce.tools.remote import offer
 from vivavoce.wire.brain import Brain, Budget
@@ -302,9 +303,23 @@ def assemble(
         standby=standby,
     )
 
+    server.hardware = _hardware(server)
     relay.serve("sdp", partial(exchanged_there, server))
     relay.serve("reconnect", partial(reconnected_there, server))
     return server
+
+
+def _hardware(server: Server) -> Hardware | None:
+    """The Wyoming door. Its package is an extra, and takes a moment to import."""
+    if not server.settings.wyoming:
+        return None
+    if find_spec("wyoming") is None:
+        raise Unavailable(
+            "VIVAVOCE_WYOMING needs one more package (wyoming): pip install 'vivavoce[wyoming]'."
+        )
+    from vivavoce.app.wyoming import door
+
+    return door(server)
 
 
 def heard_by(*hear: Traced) -> Traced:

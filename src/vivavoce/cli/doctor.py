@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import tempfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 from vivavoce.app.agent import open_agent
@@ -17,6 +19,7 @@ from vivavoce.tools.sandbox.ports import Sandbox
 from vivavoce.tools.sandbox.probe import probe
 from vivavoce.tools.workspace.searching import find_ripgrep
 
+_KNOCK_SECONDS = 2.0
 Finding = tuple[str, str, bool]
 """What was looked at, what was found, and whether `serve` can start with it."""
 
@@ -46,6 +49,28 @@ def _findings(settings: Settings) -> Iterator[Finding]:
     yield _models(settings)
     yield _programs(settings.workspace)
     yield _sandbox(settings)
+    yield _wyoming(settings)
+
+
+def _wyoming(settings: Settings) -> Finding:
+    """Its satellites are called on, since they are what is most often elsewhere than believed."""
+    if not settings.wyoming:
+        return "wyoming", "off (VIVAVOCE_WYOMING)", True
+    if find_spec("wyoming") is None:
+        return "wyoming", "its package is missing: pip install 'vivavoce[wyoming]'", False
+    who = ", ".join(("this machine", *settings.wyoming_clients))
+    lines = [
+        f"tcp://{settings.wyoming_host}:{settings.wyoming_port}, for {who}",
+        f"talks as '{settings.wyoming_user}', with the role '{settings.wyoming_role}'",
+    ]
+    for host, port in settings.wyoming_addresses:
+        try:
+            with socket.create_connection((host, port), timeout=_KNOCK_SECONDS):
+                lines.append(f"satellite {host}:{port}: answers")
+        except OSError as fault:
+            # The server starts all the same, and tries again.
+            lines.append(f"satellite {host}:{port}: {fault.strerror or fault}")
+    return "wyoming", "\n".join(lines), True
 
 
 def _workspace(settings: Settings, agent: Path | None) -> Finding:

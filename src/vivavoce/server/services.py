@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+import socket
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, Literal, Protocol, TypeVar, cast
@@ -155,6 +156,20 @@ class Intents(Protocol):
         ...
 
 
+class Hardware(Protocol):
+    """The door that hardware speaks to, where it is open."""
+
+    def listen_on(self, bound: socket.socket) -> None: ...
+
+    async def run(self, ready: Callable[[], Awaitable[None]]) -> None:
+        """Until it is cancelled; nobody is let in before `ready` returns."""
+        ...
+
+    def status(self) -> Mapping[str, Any]:
+        """For `/status`: `address`, `allowed`, `connections`, `satellites`."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """What the operator decided, as far as the doors show it or go by it."""
@@ -212,6 +227,7 @@ class Services:
     engine: Embedded | None = None
     standby: Embedded | None = None
     """The engine where another provider serves."""
+    hardware: Hardware | None = None
 
 
 CONNECTING_SECONDS = 15.0

@@ -34,6 +34,8 @@ from vivavoce.app.settings.parts import (
     ShareSettings,
     Words,
 )
+from vivavoce.app.settings.wyoming import WyomingSettings
+from vivavoce.app.settings.wyoming import check as check_wyoming
 from vivavoce.runtime.ports import Retention
 
 __all__ = [
@@ -147,7 +149,13 @@ class PlaceSettings(BaseSettings):
 
 
 class Settings(
-    ConductorSettings, ShareSettings, RoleSettings, AuthSettings, EngineSettings, PlaceSettings
+    ConductorSettings,
+    WyomingSettings,
+    ShareSettings,
+    RoleSettings,
+    AuthSettings,
+    EngineSettings,
+    PlaceSettings,
 ):
     """Everything an operator can set. Values are final once the server starts.
 
@@ -246,6 +254,9 @@ class Settings(
         if self.sandbox_network and self.auth == "off":
             # A command could call our own doors, and say yes to itself.
             raise ValueError("VIVAVOCE_SANDBOX_NETWORK: needs VIVAVOCE_AUTH=token or jwt")
+        check_wyoming(
+            self.wyoming, self.provider_url, self.auth, self.wyoming_user, self.sandbox_network
+        )
         return self
 
     @property

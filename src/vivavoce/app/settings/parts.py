@@ -283,6 +283,10 @@ def _networks(words: tuple[str, ...]) -> tuple[str, ...]:
     return words
 
 
+Networks = Annotated[Words, AfterValidator(_networks)]
+RoleName = Annotated[Role, LOWER]
+
+
 class RoleSettings(BaseSettings):
     """What whom is allowed: a user, a developer, an operator."""
 
@@ -302,11 +306,11 @@ class RoleSettings(BaseSettings):
     """The same for developers, who have all tools: only `!` makes a difference."""
     developer_agents: Annotated[Words, _PATTERNS] = ()
     """The same for developers, who may delegate to all agents."""
-    execute_role: Annotated[Literal["user", "developer", "operator"], LOWER] = "developer"
+    execute_role: RoleName = "developer"
     """The least role that may call tools itself, with `/execute` and the webhook."""
     login_failures_per_minute: int = Field(default=10, ge=0, le=100_000)
     """Wrong tokens from one address before it has to wait; 0 is no limit."""
-    trusted_proxies: Annotated[Words, AfterValidator(_networks)] = ()
+    trusted_proxies: Networks = ()
     """Addresses or networks of proxies whose `X-Forwarded-For` is believed, such as `10.0.0.5` or
     `172.16.0.0/12`, comma-separated. Without: whoever connects is who asks."""
 

@@ -14,8 +14,15 @@ import asyncio
 import logging
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Mapping,
+    Sequence,
+)
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
@@ -36,6 +43,7 @@ from vivavoce.language.en.telling import voice_sample
 from vivavoce.retrying import retried
 from vivavoce.runtime.ports import AudioCall, Call, Capabilities, Clock, Closed, Voice
 from vivavoce.runtime.provider.known_models import capabilities_of
+from vivavoce.runtime.provider.sound import SoundLine, opened
 from vivavoce.session.context import fixed_tokens
 from vivavoce.wire.brain import Budget
 from vivavoce.wire.hints import bare_tools
@@ -374,6 +382,44 @@ class OpenAIProvider:
             )
             self._samples[voice.id] = answer.content
         return self._samples[voice.id]
+
+    async def speak(self, text: str, voice: str) -> AsyncGenerator[bytes, None]:
+        """Text of at most 4,096 characters as PCM16, mono, at 24 kHz, while it is made. Our own
+        engine's mouth: raises `Conflict` at any other server, `ProviderError`."""
+        self._check_own()
+        async with AsyncExitStack() as stack:
+            answer = await self._request(
+                lambda client: stack.enter_async_context(
+                    client.audio.speech.with_streaming_response.create(
+                        model=self._model, voice=voice, input=text, response_format="pcm"
+                    )
+                )
+            )
+            from httpx import HTTPError  # the SDK's own; it is loaded by now
+
+            broken = False
+            try:
+                async for piece in answer.iter_bytes():
+                    yield piece
+            except HTTPError:
+                broken = True
+            if broken:
+                raise self._noted(ProviderError("The sound of an answer broke off."))
+
+    @asynccontextmanager
+    async def sound_line(self, call: AudioCall | None = None) -> AsyncIterator[SoundLine]:
+        """The microphone of such a call, held by this server itself; without a call, of a session
+        that only writes down. Raises `Conflict` at any other server, `ProviderError`."""
+        self._check_own()
+        path = "/v1/realtime?intent=transcription" if call is None else call.path
+        key = self._key if call is None else call.secret
+        address = urlsplit(self._base_url)._replace(path="").geturl().replace("http", "ws", 1)
+        async with opened(address + path, key) as line:
+            yield line
+
+    def _check_own(self) -> None:
+        if not self._embedded:
+            raise Conflict("Only the embedded engine takes sound from this server itself.")
 
     async def create_text_call(self, session: Mapping[str, Any]) -> str:
         """A session without a call, for text alone. Its connection is all it has, so it is up

@@ -47,6 +47,8 @@ class Waiting:
 
     reason: str = "start"
     greeting: str | None = None
+    quiet: bool = False
+    """Who calls speaks first: a new conversation begins without a greeting."""
     beside: bool = False
     """The call that is on goes on until the new one is ready."""
     provider: str = ""
@@ -281,7 +283,8 @@ class Connector:
         else:
             live.records.called(call_id, now, seeded, provider)
         greeting = self._greeting(live, waiting, provider)
-        fresh = self._parts.profile.agent.greeting if live.records.session.voice else None
+        greets = live.records.session.voice and not waiting.quiet
+        fresh = self._parts.profile.agent.greeting if greets else None
         return await live.submit(
             CallPlaced(
                 call_id,

@@ -74,12 +74,14 @@ class Voice:
 
     # --- Opening ----------------------------------------------------------------------
 
-    async def create(self, user_id: str, options: Options) -> Opened:
-        """A new conversation with its first session. Raises `RateLimited`."""
+    async def create(self, user_id: str, options: Options, *, quiet: bool = False) -> Opened:
+        """A new conversation with its first session. `quiet`: its user speaks first. Raises
+        `RateLimited`."""
         await self._profile.refresh()
         now, agent = self._clock.now(), self._profile.agent
         conversation = begun(user_id, now, context_type=agent.context_type)
-        return await self._open(conversation, options, Waiting(greeting=agent.greeting), new=True)
+        waiting = Waiting(greeting=agent.greeting, quiet=quiet)
+        return await self._open(conversation, options, waiting, new=True)
 
     async def resume(
         self, session_id: str, user_id: str, *, voice: str | None, role: Role = "operator"

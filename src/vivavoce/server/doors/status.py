@@ -172,6 +172,20 @@ class IntentsStatus(View):
     waiting: int
 
 
+class SatelliteStatus(View):
+    name: str
+    state: Literal["away", "idle", "listening", "talking", "speaking"]
+
+
+class WyomingStatus(View):
+    """The door for Home Assistant and its satellites; absent where it is off."""
+
+    address: str
+    allowed: list[str] = Field(description="Networks that may connect besides this machine")
+    connections: int
+    satellites: list[SatelliteStatus]
+
+
 class StatusResponse(View):
     server: ServerStatus
     amplifier: AmplifierStatus
@@ -183,6 +197,7 @@ class StatusResponse(View):
     work: WorkStatus
     engine: EngineStatus | None = None
     intents: IntentsStatus | None = None
+    wyoming: WyomingStatus | None = None
 
 
 class ReadyChecks(View):
@@ -396,6 +411,9 @@ async def status(here: Here, user: User) -> StatusResponse:
         events=EventsStatus(streams=here.journal.streams, last_event_id=here.journal.position),
         engine=_engine(here),
         intents=_intents(here),
+        wyoming=None
+        if here.hardware is None
+        else WyomingStatus.model_validate(here.hardware.status()),
     )
 
 
