@@ -2,7 +2,8 @@
 beside a bare echo of the same messages with `websockets`.
 
 Ours does everything: the result is checked, recorded and announced, given to the model, and what
-the model wants next is recorded and sent. The echo reads JSON and writes JSON.
+the model wants next is recorded and sent. The engine, with a scripted brain, is a process of its
+own. The echo reads JSON and writes JSON.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from bench import size
 
 RUNTIMES = size(200, quick=5)
-SECONDS = size(20, quick=2)
+SECONDS = size(20, quick=5)
+OPENED_A_SECOND = 20
 Report = Callable[[str, float, float, str], None]
 _BATTERY = {
     "name": "battery.level",
@@ -54,9 +56,9 @@ class Served:
 
 
 @contextmanager
-def _serving(which: str) -> Iterator[Served]:
+def _serving(which: str, *more: str) -> Iterator[Served]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "bench.material.conductor_server", which],
+        [sys.executable, "-m", "bench.material.conductor_server", which, *more],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -126,30 +128,29 @@ async def _measured(served: Served) -> tuple[float, float, float, float]:
         every = [await runtime() for _ in range(RUNTIMES)]
         await asyncio.sleep(0.5)
         waiting, _ = served.figures()
-        until = time.perf_counter() + SECONDS
+        opening = RUNTIMES / OPENED_A_SECOND
+        until = time.perf_counter() + opening + SECONDS
         async with asyncio.TaskGroup() as group:
-            for number, one in enumerate(every):
+            for one in every:
                 await one.say()
                 group.create_task(one.run(until))
-                await asyncio.sleep(1 / RUNTIMES)  # they do not all talk at once
-                if number == 0:
-                    _, begun = served.figures()
-            await asyncio.sleep(SECONDS / 2)
-            working, used = served.figures()
-            calls = sum(len(one.took) for one in every)
-            cpu = (used - begun) * 1000 / max(1, calls)
-    took = [ms for one in every for ms in one.took[1:]]
+                await asyncio.sleep(1 / OPENED_A_SECOND)
+            await asyncio.sleep(1.5)  # all of them have a session, and their first result is there
+            working, begun = served.figures()
+            before = [len(one.took) for one in every]
+            await asyncio.sleep(SECONDS - 3)
+            _, used = served.figures()
+            took = [ms for one, n in zip(every, before, strict=True) for ms in one.took[n:]]
+            cpu = (used - begun) * 1000 / max(1, len(took))
     p95 = statistics.quantiles(took, n=20)[-1]
     return p95, (waiting - idle) / RUNTIMES, (working - idle) / RUNTIMES, cpu
 
 
-def _of(which: str) -> tuple[float, float, float, float]:
-    with _serving(which) as served:
-        return uvloop.run(_measured(served))
-
-
 def run(report: Report) -> None:
-    ours, echo = _of("ours"), _of("echo")
+    with _serving("engine") as engine, _serving("ours", str(engine.port)) as served:
+        ours = uvloop.run(_measured(served))
+    with _serving("echo") as served:
+        echo = uvloop.run(_measured(served))
     report(f"{RUNTIMES} runtimes: from a result to the next event, p95", ours[0], echo[0], "ms")
     report(f"{RUNTIMES} runtimes: memory of one that waits", ours[1], echo[1], "KiB")
     report(f"{RUNTIMES} runtimes: memory of one at work", ours[2], echo[2], "KiB")

@@ -1,5 +1,5 @@
-"""A server for `bench/conductor.py`, in a process of its own: ours with the engine inside and a
-scripted brain, or a bare echo of the same messages. Prints its port; on each line of its input, its
+"""A server for `bench/conductor.py`, in a process of its own: an engine with a scripted brain, ours
+in front of it, or a bare echo of the same messages. Prints its port; on each line of its input, its
 memory in KiB and the CPU seconds that it took."""
 
 from __future__ import annotations
@@ -15,9 +15,14 @@ from typing import Any
 
 import psutil
 import uvloop
+from pydantic import SecretStr
 from tests.journeys.embedded import embedded
+from tests.journeys.stage import _serve
 from websockets.asyncio.server import ServerConnection, serve
 
+from vivavoce.app.listen import Listener, bind, listener_config
+from vivavoce.app.server import assemble, build_app
+from vivavoce.app.settings import Settings
 from vivavoce.brain.script.script import Rule, Script, ToolUse
 
 AGAIN = ToolUse("battery_level", {})
@@ -39,19 +44,46 @@ async def tell() -> None:
         print(process.memory_info().rss / 1024, used.user + used.system, flush=True)
 
 
-async def ours() -> None:
-    unlimited: dict[str, Any] = {
-        "user_messages_per_minute": 0,
-        "executions_per_minute": 0,
-        "conductor_user_connections": 0,
-        "engine_sessions": 1000,
-        "max_sessions": 1000,
-        "log_level": "error",
-    }
+UNLIMITED: dict[str, Any] = {
+    "user_messages_per_minute": 0,
+    "executions_per_minute": 0,
+    "conductor_user_connections": 0,
+    "engine_sessions": 1000,
+    "max_sessions": 1000,
+    "log_level": "error",
+}
+
+
+async def engine() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        async with embedded(Path(folder), script=SCRIPT, **unlimited) as st:
+        async with embedded(Path(folder), script=SCRIPT, **UNLIMITED) as st:
             print(st.url.rpartition(":")[2], flush=True)
             await tell()
+
+
+async def ours() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(
+            _env_file=None,  # type: ignore[call-arg]
+            port=0,
+            data_dir=Path(folder),
+            workspace=Path(folder),
+            provider_url=f"http://127.0.0.1:{sys.argv[2]}/v1",
+            api_key=SecretStr("any"),
+            fallbacks=("none",),
+            **UNLIMITED,
+        )
+        here = assemble(settings)
+        bound = bind(settings)
+        listener = Listener(listener_config(build_app(here), settings), here)
+        async with asyncio.TaskGroup() as group:
+            serving = group.create_task(_serve(listener, bound))
+            while not listener.started:
+                await asyncio.sleep(0.01)
+            print(bound.getsockname()[1], flush=True)
+            await tell()
+            listener.should_exit = True
+            await serving
 
 
 async def echo() -> None:
@@ -69,4 +101,4 @@ async def echo() -> None:
 
 
 if __name__ == "__main__":
-    uvloop.run({"ours": ours, "echo": echo}[sys.argv[1]]())
+    uvloop.run({"engine": engine, "ours": ours, "echo": echo}[sys.argv[1]]())

@@ -359,6 +359,7 @@ POST /sessions/{session_id}/end
 POST /sessions/{session_id}/provider
 POST /sdp
 POST /audio
+POST /conductor/token
 GET /ice-config
 GET /tools
 GET /tools/{tool_name}

@@ -167,8 +167,9 @@ class Facts(Value):
 
 def concerns(tool: str, definition: ToolDefinition | None) -> bool:
     """Can it send or write at all? Of others nobody need know what was read."""
-    foreign = definition is not None and bool(definition.server)
-    return tool in WRITING or tool in SENDING or foreign or _is_intent(definition)
+    harmless = definition is None or (definition.trusted and not definition.changes)
+    of_server = definition is not None and bool(definition.server) and not harmless
+    return tool in WRITING or tool in SENDING or of_server or _is_intent(definition)
 
 
 def _is_intent(definition: ToolDefinition | None) -> bool:

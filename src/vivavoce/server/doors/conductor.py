@@ -27,6 +27,7 @@ from vivavoce.server.services import AsRole, Here, Services, User, json_only, pa
 from vivavoce.wire.conductor.codes import CODES, INTERRUPTED, Close, ServerCode
 from vivavoce.wire.conductor.event import Event, Unreadable, fault, made, read, write
 from vivavoce.wire.conductor.kinds import (
+    V4,
     Error,
     SessionStart,
     ToolResult,
@@ -47,7 +48,7 @@ class TokenRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     session_id: Annotated[
-        str, Field(alias="sessionId", max_length=36, description="UUID v4 of the session")
+        str, Field(alias="sessionId", pattern=V4, description="UUID v4 of the session")
     ]
 
 

@@ -90,11 +90,16 @@ def _schema(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 _UUID = {"format": "uuid"}
+_HEX = "[0-9A-Fa-f]"
+V4 = rf"^{_HEX}{{8}}-{_HEX}{{4}}-4{_HEX}{{3}}-[89ABab]{_HEX}{{3}}-{_HEX}{{12}}$"
 Id = Annotated[str, AfterValidator(_uuid), Field(json_schema_extra=_UUID)]
 SessionId = Annotated[
     str,
     AfterValidator(_session_id),
-    Field(json_schema_extra=_UUID, description="A UUID of version 4, the one of the address."),
+    Field(
+        json_schema_extra={**_UUID, "pattern": V4},
+        description="A UUID of version 4, the one of the address.",
+    ),
 ]
 Timestamp = Annotated[str, AfterValidator(_time), Field(json_schema_extra={"format": "date-time"})]
 _IN_A_STRING = {"contentMediaType": "application/json"}
