@@ -166,3 +166,8 @@ def test_files_are_looked_for_by_kind_or_by_name(said: str, first: str) -> None:
 def test_an_address_is_read_as_it_is_dictated() -> None:
     assert naming.address("example dot com slash pricing") == "https://example.com/pricing"
     assert naming.address("the news") == ""
+
+
+def test_a_rate_goes_on_from_what_came_out_before() -> None:
+    assert naming.continued("and at sixty an hour, what do I bill them?", ["34.75"]) == "34.75 * 60"
+    assert naming.continued("and at noon an email comes", ["34.75"]) == ""

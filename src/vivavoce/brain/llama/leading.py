@@ -71,7 +71,7 @@ _MOST_KNOWN, _MOST_TALKS = 256, 64
 _FREE_TURNS, _FREE_CHARS = 6, 700
 _THINGS = 12
 """Of the user's things, that a reader sees."""
-_SURE = 0.6
+_SURE, _SURE_ENOUGH_TO_LOOK = 0.6, 0.25
 """Where a reader is less certain than this, the language model is asked."""
 _NOTHING = ("cannot", "chat", "unclear")
 _NEAR, _NEARER = 0.25, 0.05
@@ -296,9 +296,9 @@ class Leading:
         new = not seen.answers
         told, without = ("", (marked.SET,)) if new else (seen.told, ())
         read = await reader.read(said, told, things, slots, without)
-        if read.sure < _SURE:
-            return ()
         made = marked.commands(said, read.wishes, seen.wishes, seen.answers, kinds)
+        if read.sure < (_SURE_ENOUGH_TO_LOOK if _only_asks(made, world) else _SURE):
+            return ()
         return () if await self._of_others(made, world, said) else made
 
     async def _of_others(self, made: Sequence[Command], world: World, said: str) -> bool:
@@ -524,6 +524,15 @@ class Leading:
 
         chosen = self._choices.get(ask.live, {})
         return follow(ask, world, commands, lambda point: chosen.get(point.key))
+
+
+def _only_asks(commands: Sequence[Command], world: World) -> bool:
+    """Whether nothing comes of it but that something is looked up: a mistake does no harm."""
+    told = {hint.wish for hint in world.hints.values() if hint.does == "tell"}
+    begun = [one for one in commands if isinstance(one, Begin)]
+    return bool(begun) and all(
+        one.wish in told if isinstance(one, Begin) else one == Plain("chat") for one in commands
+    )
 
 
 def _others(world: World) -> frozenset[str]:

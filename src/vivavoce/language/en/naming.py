@@ -862,6 +862,13 @@ _TOTAL = re.compile(
 )
 
 
+_RATED = re.compile(
+    r"(?i)^\W*(?:(?:and|so|ok(?:ay)?|right|now)\W+)*(?:at|for) (?P<rate>[\w.,-]+(?: [\w.-]+){0,4}?)"
+    r"(?: (?:euros?|pounds?|dollars?|quid|bucks|cents?))? (?:an?|per|each|every) \w+\b"
+)
+"""What comes out, at so much each: "and at sixty an hour, what do I bill them?"."""
+
+
 def continued(text: str, before: Sequence[str]) -> str:
     """The sum that goes on from what came out before: "and that times two", "the total"."""
     if not before:
@@ -871,6 +878,8 @@ def continued(text: str, before: Sequence[str]) -> str:
         return " + ".join(before[-2:] if pair else before)
     if _GOES_ON.search(text):
         return expression(f"{before[-1]} {_GOES_ON.sub('', text)}")
+    if m := _RATED.search(text):
+        return expression(f"{before[-1]} times {m['rate']}")
     if m := re.search(
         r"(?i)\b(?:add|take|subtract) (?P<what>.+?) (?:to|off|from|away from) ", text
     ):
