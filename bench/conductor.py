@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import statistics
 import subprocess
 import sys
@@ -28,6 +29,7 @@ from bench import size
 RUNTIMES = size(200, quick=5)
 SECONDS = size(20, quick=5)
 OPENED_A_SECOND = 20
+_CHANCE = random.Random(20261119)
 Report = Callable[[str, float, float, str], None]
 _BATTERY = {
     "name": "battery.level",
@@ -77,7 +79,7 @@ def _event(kind: str, **body: Any) -> str:
 
 
 class _Runtime:
-    """Answers a call after a second, and notes how long the next one took."""
+    """Answers a call after about a second, and notes how long the next one took."""
 
     def __init__(self, line: ClientConnection) -> None:
         self._line = line
@@ -94,7 +96,7 @@ class _Runtime:
                 self.took.append((time.perf_counter() - self._sent) * 1000)
             over = time.perf_counter() > until
             if not over:
-                await asyncio.sleep(1.0)
+                await asyncio.sleep(_CHANCE.uniform(0.5, 1.5))  # not all in one beat
             self._sent = time.perf_counter()
             result = '"stop"' if over else '{"percent":80}'
             answer = _event("toolResult", callId=call["callId"], result=result, error=None)

@@ -500,3 +500,41 @@ async def test_a_session_id_in_capitals_is_the_same_session(tmp_path: Path) -> N
             await runtime.at_rest()
         answer = await st.get(f"/api/v1/conversations/{runtime.session_id.lower()}/messages")
         assert len(answer["messages"]) == 2
+
+
+# --- Who is who
+
+
+async def _status(address: str, **headers: str) -> int:
+    """How the door answers before it lets anyone in; 101 where it does."""
+    try:
+        async with connect(address, additional_headers=headers):
+            return 101
+    except InvalidStatus as refused:
+        return int(refused.response.status_code)
+
+
+async def test_a_runtime_shows_who_it_is_by_header_or_by_a_token_for_its_session(
+    tmp_path: Path,
+) -> None:
+    key = "a-token-of-more-than-sixteen-characters"
+    async with embedded(tmp_path, script=SCRIPT, auth="token", auth_token=key) as st:
+        bearer = {"authorization": f"Bearer {key}"}
+        runtime, other = Runtime(st.url), Runtime(st.url)
+        made = await st.post("/conductor/token", {"sessionId": runtime.session_id}, headers=bearer)
+        token = made["token"]
+        stream = st.here.streams.issue(session_id=runtime.session_id, user_id="local").value
+        assert await _status(runtime.address) == 401
+        assert await _status(runtime.address, authorization="Bearer wrong") == 401
+        assert await _status(f"{runtime.address}&token={key}") == 401
+        assert await _status(f"{runtime.address}&token={stream}") == 401
+        assert await _status(f"{other.address}&token={token}") == 403
+        assert await _status(runtime.address, **bearer, origin="https://evil.example") == 403
+        assert await _status(runtime.address, **bearer) == 101
+        refused = await st.http.get("/events", params={"token": token})
+        assert refused.status_code == 401
+        runtime.address += f"&token={token}"
+        async with runtime.connected():
+            await runtime.say("Hello")
+            await runtime.at_rest()
+        assert runtime.spoken == ["Hi there!"]

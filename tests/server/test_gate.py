@@ -325,7 +325,7 @@ async def test_a_server_that_cannot_answer_a_handshake_closes_it() -> None:
         "headers": [(b"host", b"evil.example")],
     }
     await gate(scope, never, send)
-    assert sent == [{"type": "websocket.close", "code": 1008}]
+    assert sent == [{"type": "websocket.close", "code": 4403}]
 
 
 # --- Sizes -----------------------------------------------------------------------------

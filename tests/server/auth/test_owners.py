@@ -42,6 +42,7 @@ OWN = {
     *("listConversations", "createConversation", "searchMessages", "listGoals", "createGoal"),
     *("listPlannedTasks", "listReminders", "getProfile", "updateProfile"),
     *("getPreferences", "updatePreferences", "getUsage", "listGrants", "exportData"),
+    "createConductorToken",
 }
 """They name nothing that belongs to anybody."""
 NAMED = {
@@ -58,7 +59,11 @@ NAMED = {
 LAST = {"deleteData"}
 """Takes all that is one's own, and so comes after everything else."""
 SHARED = {"tool_name": "calculate", "voice": "marin"}  # the same for all
-VALUES = {"name": "calculate", "voice": "marin"}  # which no schema tells
+VALUES = {  # which no schema tells
+    "name": "calculate",
+    "voice": "marin",
+    "sessionId": "3f0c9f3e-51a6-4f3b-9a1d-6d2b7c8e9f10",
+}
 MEANT = {"before": "message_id", "prev_session_id": "session_id"}
 
 
