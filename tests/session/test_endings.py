@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.session.scene import SESSION, START, WHO, Scene, answer, message, sent, told, user_turn
@@ -269,6 +271,18 @@ def handed_in(item_id: str) -> Entry:
         ordinal=START.timestamp() * 1000 + 5_000,
         data={"item_id": item_id},
     )
+
+
+def test_an_answer_that_was_handed_in_before_it_arrived_is_not_taken_for_an_empty_one() -> None:
+    scene = Scene().connect()
+    scene.send(*user_turn("u1"), rt.UserTranscript("u1", "What time is it?"))
+    shown = replace(handed_in("a1"), kind=Kind.ASSISTANT, text="It is noon.")
+    scene.send(Shown("a1", shown))
+    effects = scene.send(*answer("r1", "a1", "It is noon.", "u1"), rt.PlaybackStopped("r1"))
+    assert not sent(effects, CreateResponse)
+    assert [one for one in scene.transcript() if one[0] == "assistant"] == [
+        ("assistant", "It is noon.")
+    ]
 
 
 def test_what_was_missed_is_there_once_and_in_order_however_often_it_comes() -> None:

@@ -396,7 +396,8 @@ def _empty(event: rt.ResponseDone, draft: Draft) -> bool:
     if talk.responses.acted or any(item.type != "message" for item in event.items):
         return False
     said = talk.speech.of_response(event.response_id)
-    return not any(
+    # What the page handed in was heard of before, and not as a part of this answer.
+    return not any(item.text.strip() for item in event.items) and not any(
         one.generated.strip() or one.audio_ms or one.playing_since is not None for one in said
     )
 
