@@ -280,6 +280,7 @@ def test_an_answer_that_was_handed_in_before_it_arrived_is_not_taken_for_an_empt
     scene.send(Shown("a1", shown))
     effects = scene.send(*answer("r1", "a1", "It is noon.", "u1"), rt.PlaybackStopped("r1"))
     assert not sent(effects, CreateResponse)
+    assert not [one for one in effects if "no_answer" in repr(one)]
     assert [one for one in scene.transcript() if one[0] == "assistant"] == [
         ("assistant", "It is noon.")
     ]
