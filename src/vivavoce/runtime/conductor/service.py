@@ -317,9 +317,7 @@ class Conductor:
                 exchange = None
                 if not (link.catching_up and await self._texting.has(conversation, event.id)):
                     say = partial(self._texting.say, conversation, text, wait=0.0)
-                    exchange = await self._once_loaded(
-                        lambda: say(role=link.role, once=event.id)
-                    )
+                    exchange = await self._once_loaded(lambda: say(role=link.role, once=event.id))
             except BaseException:
                 link.settled()
                 raise
@@ -345,6 +343,12 @@ class Conductor:
         link.show("listening")
         if link.live is not None:
             await link.live.post(Overheard())
+
+    async def nothing(self, link: Link) -> None:
+        """They said nothing after all."""
+        link.settled()
+        if link.live is not None:
+            await link.live.post(Overheard(over=True))
 
     async def _begun(self, link: Link) -> Conversation:
         """The conversation: its id is the session's. It begins with the first word."""
@@ -507,9 +511,7 @@ class Conductor:
             return
         for attempt in range(_TRIES):
             try:
-                await self._once_loaded(
-                    lambda: self._texting.go_on(conversation, left, link.role)
-                )
+                await self._once_loaded(lambda: self._texting.go_on(conversation, left, link.role))
             except (Unavailable, ProviderError, SessionNotFound):
                 if attempt == _TRIES - 1:
                     raise
