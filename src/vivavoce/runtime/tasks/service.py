@@ -13,6 +13,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -29,6 +30,7 @@ from vivavoce.runtime.calls.approvals import Gatekeeper, check_role
 from vivavoce.runtime.calls.outcomes import RunsTools, ToolRequest
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.calls.reading import facts_of, lesser_sessions
+from vivavoce.runtime.journal.keeping import kept, there
 from vivavoce.runtime.ports import Clock, Journal, Store, ToolContext
 from vivavoce.runtime.tasks import records as write
 from vivavoce.runtime.tasks.ports import AgentCard, Backends, Carrier, Done, GaveUp, Reaches, Work
@@ -348,7 +350,7 @@ class Tasks:
     async def approve(
         self, task_id: str, tool: str, arguments: Mapping[str, Any], question: str
     ) -> bool:
-        task = await self._store.task(task_id, user_id=None)
+        task = await self._read(task_id)
         if task is None or task.status.over:
             return False
         return await self._gate.permitted(tool, arguments, question, task)
@@ -356,7 +358,7 @@ class Tasks:
     async def call(
         self, task_id: str, call_id: str, tool: str, arguments: Mapping[str, Any]
     ) -> str:
-        task = await self._store.task(task_id, user_id=None)
+        task = await self._read(task_id)
         if task is None or tool in NOT_FOR_TASKS:
             raise NotFound(f"There is no tool '{clean_line(tool, 64)}' for this task.")
         outcome = await self._executor.run(
@@ -377,6 +379,12 @@ class Tasks:
 
     # --- Inside -------------------------------------------------------------------------
 
+    async def _read(self, task_id: str) -> Task | None:
+        """What delegated work meets is recorded, and it goes on from that: so it meets no store
+        that is away for a while, it waits for it."""
+        look = partial(self._store.task, task_id, user_id=None)
+        return await there(self._clock, look, task_id=task_id)
+
     async def _put(self, task: Task, event: VoiceEvent) -> Task:
         place = await self._notifier.where(task)
         if place is None:
@@ -385,7 +393,7 @@ class Tasks:
             event = replace(event, session_id=place.session_id)
             of = {"user_id": task.user_id, "conversation_id": place.conversation_id}
             told = Announce(to_log(event, **of))
-        await self._journal.commit([Put(task), told])
+        await kept(self._journal, self._clock, [Put(task), told], task_id=task.id)
         return task
 
     def _work(self, task: Task, context: str = "") -> Work:
@@ -406,7 +414,7 @@ class Tasks:
     async def _open(self, task_id: str) -> AsyncIterator[Task | None]:
         """The task, while it is not over: reports after the end change nothing."""
         async with self._lock(task_id):
-            task = await self._store.task(task_id, user_id=None)
+            task = await self._read(task_id)
             if task is None:
                 log.warning("A report of an unknown task", extra=fields(task_id=task_id))
             yield None if task is None or task.status.over else task
