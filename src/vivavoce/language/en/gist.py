@@ -361,7 +361,7 @@ class _Reading:
             case "assistant":
                 self._assistant(line.text)
             case "call":
-                for name in _paths(line.arguments or {}):
+                for name in paths(line.arguments or {}):
                     self._file(name)
             case "system" | "result":
                 pass
@@ -498,7 +498,8 @@ def _sentences(text: str) -> Iterable[tuple[str, str]]:
             yield bare[:1].upper() + bare[1:], whole
 
 
-def _paths(arguments: Mapping[str, Any]) -> Iterable[str]:
+def paths(arguments: Mapping[str, Any]) -> Iterable[str]:
+    """The files that a tool was called with."""
     for key in _PATHS:
         name = arguments.get(key)
         if isinstance(name, str) and name.strip(" ./"):
