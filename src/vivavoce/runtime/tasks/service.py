@@ -37,7 +37,7 @@ from vivavoce.runtime.tasks.ports import AgentCard, Backends, Carrier, Done, Gav
 from vivavoce.session.events import News, TaskFinished, TaskStarted
 from vivavoce.wire.clean import clean_line, clean_text
 from vivavoce.wire.events import VoiceEvent, announce, to_log
-from vivavoce.wire.records.talk import Announce, Kind, Put, new_id
+from vivavoce.wire.records.talk import Announce, Change, Kind, Put, new_id
 from vivavoce.wire.records.work import Question, Role, Task, TaskStatus, at_least
 
 SAID = 6  # entries of the conversation that go along with the work
@@ -303,15 +303,16 @@ class Tasks:
     async def progressed(
         self, task_id: str, message: str, percentage: int | None, phase: str | None
     ) -> None:
-        async with self._open(task_id) as task:
+        async with self._open(task_id, on_its_way=True) as task:
             if task is not None:
                 now = self._clock.now()
-                await self._put(*write.progressed(task, message, percentage, phase, now))
+                changed = write.progressed(task, message, percentage, phase, now)
+                await self._put(*changed, on_its_way=True)
 
     async def asked(
         self, task_id: str, question_id: str, question: str, choices: Sequence[str]
     ) -> None:
-        async with self._open(task_id) as task:
+        async with self._open(task_id, on_its_way=True) as task:
             if task is None or (task.question is not None and task.question.id == question_id):
                 return
             put = Question(
@@ -320,7 +321,7 @@ class Tasks:
                 choices=tuple(clean_line(choice, 100) for choice in choices[:20]),
                 asked_at=self._clock.now(),
             )
-            task = await self._put(*write.asked(task, put))
+            task = await self._put(*write.asked(task, put), on_its_way=True)
         await self._notifier.tell(_question(task), task, task.role)
 
     async def finished(self, task_id: str, done: Done) -> None:
@@ -380,12 +381,13 @@ class Tasks:
     # --- Inside -------------------------------------------------------------------------
 
     async def _read(self, task_id: str) -> Task | None:
-        """What delegated work meets is recorded, and it goes on from that: so it meets no store
-        that is away for a while, it waits for it."""
+        """For work on its way: what it meets is recorded, and it goes on from that. So it meets no
+        store that is away for a while, it waits for it. Its end is told by the carrier, until it
+        was taken."""
         look = partial(self._store.task, task_id, user_id=None)
         return await there(self._clock, look, task_id=task_id)
 
-    async def _put(self, task: Task, event: VoiceEvent) -> Task:
+    async def _put(self, task: Task, event: VoiceEvent, *, on_its_way: bool = False) -> Task:
         place = await self._notifier.where(task)
         if place is None:
             told = announce(event, task)
@@ -393,7 +395,11 @@ class Tasks:
             event = replace(event, session_id=place.session_id)
             of = {"user_id": task.user_id, "conversation_id": place.conversation_id}
             told = Announce(to_log(event, **of))
-        await kept(self._journal, self._clock, [Put(task), told], task_id=task.id)
+        changes: list[Change] = [Put(task), told]
+        if on_its_way:
+            await kept(self._journal, self._clock, changes, task_id=task.id)
+        else:
+            await self._journal.commit(changes)
         return task
 
     def _work(self, task: Task, context: str = "") -> Work:
@@ -411,10 +417,11 @@ class Tasks:
         return self._locks.setdefault(task_id, asyncio.Lock())
 
     @asynccontextmanager
-    async def _open(self, task_id: str) -> AsyncIterator[Task | None]:
+    async def _open(self, task_id: str, *, on_its_way: bool = False) -> AsyncIterator[Task | None]:
         """The task, while it is not over: reports after the end change nothing."""
         async with self._lock(task_id):
-            task = await self._read(task_id)
+            look = self._read(task_id) if on_its_way else self._store.task(task_id, user_id=None)
+            task = await look
             if task is None:
                 log.warning("A report of an unknown task", extra=fields(task_id=task_id))
             yield None if task is None or task.status.over else task
