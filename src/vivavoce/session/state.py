@@ -260,7 +260,7 @@ class Work:
         self.finished = [*self.finished[-MOST_FINISHED + 1 :], name]
 
     def touched(self, files: Iterable[str]) -> None:
-        for name in files:
+        for name in (one.removeprefix("./") for one in files):
             self.files.pop(name, None)
             self.files[name] = None
         for name in list(self.files)[:-MOST_FILES]:
