@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
-from vivavoce.errors import Unavailable
+from vivavoce.errors import OutcomeUnknown, Unavailable
 from vivavoce.logs import fields
 from vivavoce.retrying import retried
 from vivavoce.runtime.ports import Clock, Journal
@@ -29,14 +29,22 @@ async def kept(
 ) -> list[LogEvent]:
     """Until they are stored, however long that takes; what no waiting helps is raised. `told` is
     whose they are, for the log."""
-    return await there(clock, partial(journal.commit, changes), **told)
+    return await there(clock, partial(journal.commit, changes), None, **told)
 
 
-async def there(clock: Clock, attempt: Callable[[], Awaitable[T]], **told: str | None) -> T:
-    """What it gives once the store is there."""
+async def there(
+    clock: Clock,
+    attempt: Callable[[], Awaitable[T]],
+    most: float | None = None,
+    **told: str | None,
+) -> T:
+    """What it gives once the store is there, where that takes no more than `most` seconds."""
+    until = None if most is None else clock.monotonic() + most
 
     def wait(fault: Exception, failures: int) -> float | None:
-        if not isinstance(fault, Unavailable):
+        if type(fault) not in (Unavailable, OutcomeUnknown):  # a model that is missing stays so
+            return None
+        if until is not None and clock.monotonic() > until:
             return None
         log.warning(
             "The store is away, trying again", extra=fields(error=type(fault).__name__, **told)
