@@ -19,9 +19,9 @@ from sqlalchemy import make_url
 
 from tests.faults.proxy import TcpProxy, to_port, to_socket
 from tests.journeys.stage import Stage, stage
+from vivavoce.runtime.journal import keeping
 from vivavoce.runtime.journal import log as journal
 from vivavoce.runtime.provider import openai
-from vivavoce.runtime.sessions import live
 from vivavoce.store import database
 from vivavoce.testing.engine import ScriptedEars
 from vivavoce.testing.provider import ScriptedProvider
@@ -50,7 +50,7 @@ def quick() -> Iterator[None]:
         patch.object(openai, "HTTP_TIMEOUT", 0.6),
         patch.object(openai, "HANG_UP_TIMEOUT", 0.5),
         patch.object(openai, "_FAILED_WAIT", 0.05),
-        patch.object(live, "_COMMIT_RETRIES", (0.02, 0.05)),
+        patch.object(keeping, "WAITS", (0.02, 0.05)),
         patch.object(journal, "_RETRY_SECONDS", 0.05),
         patch.object(database, "ANSWER_SECONDS", 1.0),
         patch.object(database, "CONNECT_SECONDS", 2),  # no less is possible

@@ -49,8 +49,45 @@ def test_a_question_is_no_decision_and_no_wish() -> None:
     assert (gist.decisions, gist.open_work) == ((), ())
 
 
-def test_a_no_decides_nothing() -> None:
+def test_a_no_to_what_was_proposed_decides_that() -> None:
     lines = [Line("assistant", "Shall I delete it?"), Line("user", "No.")]
+    assert told(Gist(), lines).decisions == ("No to: Shall I delete it?",)
+
+
+ANSWERS = (
+    ("What time should dinner be?", "Half past seven."),
+    ("Who brings the tent?", "Marco."),
+    ("Red or blue?", "Blue."),
+    ("Do you want it weekly or monthly?", "Monthly is enough."),
+    ("Which size do you need?", "Medium."),
+    ("Would you like the red or the white?", "The white, I think."),
+    ("Where shall we put the piano?", "Next to the window."),
+    ("How many chairs do we need?", "Twelve should do."),
+    ("How many guests?", "42."),
+)
+
+
+@pytest.mark.parametrize(("asked", "words"), ANSWERS)
+def test_what_was_asked_for_is_settled_by_the_answer_in_however_few_words(
+    asked: str, words: str
+) -> None:
+    lines = [Line("assistant", f"Good. {asked}"), Line("user", words), Line("user", "Thanks.")]
+    assert told(Gist(), lines).decisions == (f'{words} (asked: "{asked}")',)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ("How are you today?", "Fine, thanks."),
+        ("Which one do you want?", "I don't know."),
+        ("Which one do you want?", "Which ones are there?"),
+        ("What can I do for you?", "Tell me a joke."),
+        ("Would you like to hear anything else?", "No."),
+        ("Who brings the tent?", "No."),
+    ],
+)
+def test_small_talk_and_what_stays_open_settles_nothing(asked: str, words: str) -> None:
+    lines = [Line("assistant", asked), Line("user", words)]
     assert told(Gist(), lines).decisions == ()
 
 
@@ -133,6 +170,46 @@ def test_a_decision_in_ordinary_words_is_one(words: str) -> None:
 
 @pytest.mark.parametrize("words", NO_DECISIONS)
 def test_what_is_asked_in_doubt_imagined_or_past_is_none(words: str) -> None:
+    assert told(Gist(), [Line("user", words)]).decisions == ()
+
+
+# Of two lists that were written down before there were these rules, and answers to questions, they
+# find 30 of 40 and 22 of 30 (before, 20 and 4). What is left are notes: what somebody does in the
+# present ("Anna handles the invoices") does not say that it was decided.
+LAID_DOWN = (
+    "Nobody deploys on Fridays.",
+    "Every guest gets a name tag.",
+    "At most two hours for the whole thing.",
+    "No more than three retries.",
+    "No phones at the table.",
+    "Everything gets stored in UTC.",
+    "Green paint, not yellow.",
+    "The ceremony in the garden, not in the church.",
+    "Grandma has to sit near the door.",
+    "It needs to run on Windows as well.",
+    "The meeting moves to Wednesday.",
+)
+NOT_LAID_DOWN = (
+    "Nobody told me.",
+    "Everything was late.",
+    "Every morning I feed the cat.",
+    "No idea what that is.",
+    "No problem at all.",
+    "I have to go now.",
+    "It took us three hours, not two.",
+    "All of them laughed.",
+    "They need to hurry.",
+    "Only maybe a few.",
+)
+
+
+@pytest.mark.parametrize("words", LAID_DOWN)
+def test_what_holds_from_now_on_is_a_decision_too(words: str) -> None:
+    assert told(Gist(), [Line("user", words)]).decisions
+
+
+@pytest.mark.parametrize("words", NOT_LAID_DOWN)
+def test_what_was_so_or_is_so_every_day_is_none(words: str) -> None:
     assert told(Gist(), [Line("user", words)]).decisions == ()
 
 

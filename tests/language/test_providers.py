@@ -30,6 +30,36 @@ def test_a_wish_for_a_provider(words: str, name: str) -> None:
 @pytest.mark.parametrize(
     "words",
     [
+        "Go back to the other voice.",
+        "Please switch back to the first provider",
+        "could you use your old voice again?",
+        "Return to the usual service.",
+        "Take the voice we had before again.",
+    ],
+)
+def test_who_spoke_first_needs_no_name(words: str) -> None:
+    assert wanted(words, NAMES, "10.0.0.7") == "10.0.0.7"
+    assert wanted(words, NAMES) is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Go back to the first one.",
+        "Use the old logo again.",
+        "I liked the old voice.",
+        "Don't go back to the old voice.",
+        "What was the first provider again?",
+        "Put the first model back on the shelf next to the lamp and the two other books please.",
+    ],
+)
+def test_another_way_back_is_not_meant(words: str) -> None:
+    assert wanted(words, NAMES, "10.0.0.7") is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
         "What is OpenAI?",
         "Don't use OpenAI.",
         "Tell me about Azure",

@@ -115,19 +115,19 @@ def test_a_tool_runs_once_and_its_output_is_followed_by_one_response() -> None:
     assert len(sent(done, cmd.CreateResponse)) == 1
 
 
-def test_which_files_its_calls_changed_is_known_the_newest_last_and_survives_another_call() -> None:
+def test_which_files_its_calls_changed_is_known_newest_last_and_survives_another_call() -> None:
     scene = Scene().connect()
     scene.send(rt.ResponseCreated("r1"), call("call_1"), call("call_2"), call("call_3"))
     scene.send(ev.ToolFinished("call_1", "", files_changed=("a.py", "b.py")))
     scene.send(ev.ToolFinished("call_1", "", files_changed=("late.py",)))
     scene.send(ev.ToolFinished("call_2", "", files_changed=("a.py",)))
-    assert list(scene.machine.state.work.files_changed) == ["b.py", "a.py"]
+    assert list(scene.machine.state.work.files) == ["b.py", "a.py"]
     scene.send(ev.CallPlaced("rtc_2"))
     scene.send(ev.ToolFinished("call_3", "", files_changed=("c.py",)))
-    assert list(scene.machine.state.work.files_changed) == ["b.py", "a.py", "c.py"]
+    assert list(scene.machine.state.work.files) == ["b.py", "a.py", "c.py"]
     many = tuple(f"{n}.py" for n in range(MOST_FILES + 1))
-    scene.machine.state.work.changed(many)
-    assert tuple(scene.machine.state.work.files_changed) == many[1:]
+    scene.machine.state.work.touched(many)
+    assert tuple(scene.machine.state.work.files) == many[1:]
 
 
 def test_an_entry_knows_how_long_its_sound_was() -> None:

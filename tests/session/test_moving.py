@@ -250,6 +250,16 @@ def test_who_is_to_speak_is_the_users_own_word(words: str) -> None:
     assert sent(began, cmd.CancelResponse), "the model knows nothing of providers"
 
 
+def test_whose_place_was_taken_is_gone_back_to_without_a_name() -> None:
+    scene = Scene(CAPPED).connect()
+    wish = "Go back to the other voice, please."
+    before = scene.send(*user_turn("u1"), rt.UserTranscript("u1", wish))
+    assert told(before, ve.CallWanted) == [], "nobody has taken its place"
+    scene.machine.state.provider.name = "backup"
+    after = scene.send(*user_turn("u2"), rt.UserTranscript("u2", wish))
+    assert [want.provider for want in told(after, ve.CallWanted)] == ["openai"]
+
+
 # --- In any order ---------------------------------------------------------------------------
 
 ids = st.sampled_from(["vvh_1", "vvh_2"])

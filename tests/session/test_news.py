@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.session.scene import Scene, answer, call, sent, user_turn
@@ -215,11 +217,18 @@ def test_an_update_waits_for_the_next_pause_and_is_not_spoken() -> None:
     )
 
 
-def test_an_urgent_update_is_told_at_once() -> None:
+def test_what_changes_a_file_that_the_talk_has_read_is_told_at_once() -> None:
     scene = Scene().connect()
     scene.send(*user_turn("u1"), rt.ResponseCreated("r1"))
-    (now,) = sent(scene.send(ev.Update("disk", "The disk is full.", urgent=True)), cmd.CreateItem)
-    assert now.item["content"][0]["text"] == "The disk is full."
+    for name, output in (("a.py", "its lines"), ("none.py", '{"success": false}')):
+        path = f'{{"path": "./{name}"}}'
+        scene.send(replace(call(name, "r1"), name="read_file", arguments=path))
+        scene.send(ev.ToolFinished(name, output))
+    later = ev.Update("files:b", "b.py was changed.", ("b.py", "none.py"))
+    assert sent(scene.send(later), cmd.CreateItem) == []
+    changed = ev.Update("files:a", "a.py was changed.", ("c.py", "a.py"))
+    (now,) = sent(scene.send(changed), cmd.CreateItem)
+    assert now.item["content"][0]["text"] == "a.py was changed."
 
 
 def test_an_update_that_comes_while_the_sideband_is_away_is_told_when_it_is_back() -> None:

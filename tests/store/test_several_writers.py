@@ -13,7 +13,7 @@ from sqlalchemy import Connection, event, make_url
 from tests.contract.postgres import server_url
 from tests.contract.records import conversation, entry, session, uid
 from tests.contract.records import event as happened
-from tests.faults.proxy import Fault, TcpProxy, to_socket
+from tests.faults.proxy import Fault, Kind, TcpProxy, to_socket
 from tests.store.stores import opened, until
 from vivavoce.errors import Conflict, Unavailable
 from vivavoce.runtime.clock import SystemClock
@@ -208,6 +208,20 @@ async def test_a_database_that_does_not_answer_is_given_up_and_asked_anew(
         proxy.arm(Fault("half", "down", seconds=0.0))
         async with asyncio.timeout(30):  # a read may be repeated
             assert (await store.log_bounds()).latest == 2
+
+
+@pytest.mark.parametrize("kind", ["cut", "reset"])
+async def test_a_database_that_is_away_for_a_moment_is_waited_for(
+    postgres_url: str, kind: Kind
+) -> None:
+    """By one who writes, by many, and by who reads: each is written once."""
+    async with _behind_a_proxy(postgres_url) as (store, proxy):
+        await store.commit([Announce(happened())])
+        for many in (1, 10):
+            proxy.arm(Fault(kind, "up", seconds=0.4, all=True))
+            await asyncio.gather(*(store.commit([Announce(happened())]) for _ in range(many)))
+        proxy.arm(Fault(kind, "up", seconds=0.4, all=True))
+        assert (await store.log_bounds()).latest == 12
 
 
 async def test_a_commit_that_arrives_after_its_line_is_dead_is_told_once(postgres_url: str) -> None:

@@ -10,11 +10,13 @@ from vivavoce.session.effects import RunTool, StartTimer
 from vivavoce.session.events import ToolFinished
 from vivavoce.session.state import Phase, Signal, State
 from vivavoce.session.talk import INTERIM
+from vivavoce.session.window import named
 from vivavoce.wire.realtime.client import CreateResponse, message_item, output_item, picture_item
 from vivavoce.wire.realtime.facts import CallRequested
 
 _AWAY = (Phase.DISCONNECTED, Phase.INITIALIZING, Phase.RECONNECTING, Phase.TERMINATED)
 
+_FAILED = ('{"success": false', '{"success":false')
 NEVER_ANSWERED = (
     '{"success": false, "error": "It never answered; what came of it is not known.", '
     '"recoverable": false, "suggestion": "Say so, and look before trying again"}'
@@ -53,7 +55,10 @@ def finished(event: ToolFinished, draft: Draft) -> None:
     """One output for one call, whatever happens; late copies are dropped."""
     state = draft.state
     if event.call_id in state.work.tasks or event.call_id in state.work.open_calls:
-        state.work.changed(event.files_changed)
+        asked = state.work.asked.get(event.call_id)
+        if asked is not None and not event.output.startswith(_FAILED):
+            state.work.touched(named(asked.arguments))
+        state.work.touched(event.files_changed)
     if event.call_id in state.work.tasks:
         # Its call is gone with the old one: the result is told instead of returned, in the next
         # gap, as a message of the system's.

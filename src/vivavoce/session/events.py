@@ -166,12 +166,13 @@ class NewsOver(Value):
 
 
 class Update(Value):
-    """Something that the model should know, and nobody need say (seed 000 §5.3): `urgent` at
-    once, anything else at the next pause, where the latest of a `key` counts."""
+    """Something that the model should know, and nobody need say (seed 000 §5.3): at once where it
+    changes a file that this talk has read or changed, anything else at the next pause, where the
+    latest of a `key` counts."""
 
     key: str
     words: str
-    urgent: bool = False
+    files: tuple[str, ...] = ()
 
 
 class ApprovalAsked(Value):

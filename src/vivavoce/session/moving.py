@@ -93,7 +93,8 @@ def user_said(text: str, draft: Draft) -> None:
     """ "Use OpenAI again": who is to speak is not for a model to decide."""
     state = draft.state
     others = [name for name in state.policy.providers if name != state.provider.name]
-    name = words.wanted(text, others) if others else None
+    first = next((name for name in state.policy.providers[:1] if name in others), "")
+    name = words.wanted(text, others, first) if others else None
     if name is None or not state.sideband.up:
         return
     responses = state.talk.responses

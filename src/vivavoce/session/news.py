@@ -60,8 +60,8 @@ def updated(event: Update, draft: Draft) -> None:
     """No sign of life: nobody is there because of it."""
     work = draft.state.work
     work.updates.pop(event.key, None)
-    if event.urgent:
-        _inform(event.words, draft)
+    if any(name.removeprefix("./") in work.files for name in event.files):
+        _inform(event.words, draft)  # or it would go on from what is not so any more
     else:
         work.updates[event.key] = event.words
         for oldest in list(work.updates)[:-_MOST_UPDATES]:

@@ -24,7 +24,7 @@ from vivavoce.wire.records.talk import Entry
 
 MAX_STRIKES = 3
 MOST_FINISHED = 20
-MOST_FILES = 100  # of those that a session changed, as many are remembered
+MOST_FILES = 100  # of those that a session read or changed, as many are remembered
 OUT_OF_QUOTA = "insufficient_quota"
 NO_SIDEBAND = "openai_error"
 EXPIRED = "session_expired"
@@ -251,7 +251,7 @@ class Work:
     slow_tool: str = ""
     updates: dict[str, str] = field(default_factory=dict)  # key → what waits for a pause
     owned_up: bool = False  # the user was told that a tool runs for long
-    files_changed: dict[str, None] = field(default_factory=dict)  # the newest last
+    files: dict[str, None] = field(default_factory=dict)  # read or changed, the newest last
 
     def over(self, name: str) -> None:
         """A call or a task has come to its end."""
@@ -259,12 +259,12 @@ class Work:
         self.open_calls.discard(name)
         self.finished = [*self.finished[-MOST_FINISHED + 1 :], name]
 
-    def changed(self, files: Iterable[str]) -> None:
-        for name in files:
-            self.files_changed.pop(name, None)
-            self.files_changed[name] = None
-        for name in list(self.files_changed)[:-MOST_FILES]:
-            del self.files_changed[name]
+    def touched(self, files: Iterable[str]) -> None:
+        for name in (one.removeprefix("./") for one in files):
+            self.files.pop(name, None)
+            self.files[name] = None
+        for name in list(self.files)[:-MOST_FILES]:
+            del self.files[name]
 
     def another_call(self) -> Work:
         """The new call knows nothing of the calls that run: they are tasks for it. What was put
@@ -277,7 +277,7 @@ class Work:
             slow_tool=self.slow_tool,
             held=self.held,
             updates=self.updates,
-            files_changed=self.files_changed,
+            files=self.files,
         )
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import orjson
 
-from vivavoce.language.en.gist import Gist, Line, summary, told
+from vivavoce.language.en.gist import Gist, Line, paths, summary, told
 from vivavoce.session.context import (
     RESULT_CHARS,
     SUMMARY,
@@ -106,6 +106,11 @@ def _arguments(written: str) -> Mapping[str, Any] | None:
     except orjson.JSONDecodeError:
         return None
     return given if isinstance(given, dict) else None
+
+
+def named(written: str) -> tuple[str, ...]:
+    """The files that a call names."""
+    return tuple(paths(_arguments(written) or {}))
 
 
 @dataclass(slots=True)

@@ -10,10 +10,11 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,10 @@ IDLE_IN_TRANSACTION = "30s"
 # One that waits for such a process waits longer than that. Whoever does not answer by then is gone,
 # whatever the network says: a server that hangs, or something between that forgot us.
 ANSWER_SECONDS = 35.0
+# A line that broke, or a server that is started anew, is often back within a moment: so long a
+# statement that reached nobody is tried again, before whoever asked is told.
+AWAY_SECONDS = 1.5
+AWAY_PAUSES = (0.02, 0.05, 0.1, 0.2, 0.4)
 # A way that is dead says nothing; the system finds out within ten seconds.
 DEAD_WAY: dict[str, int] = {
     "keepalives": 1,
@@ -160,6 +165,19 @@ def own_transactions(engine: Engine, *, foreign_keys: bool) -> None:
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def waiting(engine: Engine) -> Iterator[None]:
+    """Once for each try that is left, after a pause, to reach a database that is away. A file
+    is never away: what refuses there has waited by itself."""
+    if engine.dialect.name != "postgresql":
+        return
+    until = time.monotonic() + AWAY_SECONDS
+    for pause in chain(AWAY_PAUSES, repeat(AWAY_PAUSES[-1])):
+        if time.monotonic() + pause > until:
+            return
+        time.sleep(pause)
+        yield
 
 
 def tidy(database: Database, *, tables: Iterable[str] = (), index: str | None = None) -> bool:

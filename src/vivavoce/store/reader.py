@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sqlalchemy import (
@@ -31,6 +32,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import SQLAlchemyError, StatementError
 
 from vivavoce.store.columns import NotUuid
+from vivavoce.store.database import waiting
 from vivavoce.store.schema import log_head
 from vivavoce.store.transaction import CHANNEL, explain, lost
 
@@ -96,10 +98,16 @@ class Reader:
                 return []
             if not lost(error):
                 raise explain(error) from error
-        try:  # the server was restarted; the pool is fresh now, and a read may be repeated
-            return self._once(decode, query, params)
-        except SQLAlchemyError as error:
-            raise explain(error) from error
+            last = error
+        # The server was restarted; the pool is fresh now, and a read may be repeated.
+        for _ in chain((None,), waiting(self._engine)):
+            try:
+                return self._once(decode, query, params)
+            except SQLAlchemyError as error:
+                if not lost(error):
+                    raise explain(error) from error
+                last = error
+        raise explain(last) from last
 
     def _once(self, decode: Decode[T], query: Query, params: dict[str, object]) -> list[T]:
         with self._engine.connect() as connection:

@@ -20,6 +20,7 @@ from sqlalchemy import Connection, Engine
 
 from vivavoce.errors import ClientError, OutcomeUnknown, Unavailable
 from vivavoce.store.changes import Plan
+from vivavoce.store.database import waiting
 from vivavoce.store.transaction import Held, Performer, broken, explain, lost, queue_up
 from vivavoce.wire.records.talk import LogEvent
 
@@ -120,8 +121,9 @@ class Writer:
         try:
             return list(zip(batch, self._transact(batch), strict=True))
         except Exception as error:
-            # One alone is worth another try only where its connection had died before.
-            hopeless = len(batch) == 1 and not broken(error)
+            # One alone is worth another try only where there was no way to the database.
+            away = lost(error) and self._engine.dialect.name == "postgresql"
+            hopeless = len(batch) == 1 and not (away or broken(error))
             if hopeless or isinstance(error, CommitUnknown):
                 return self._failed(batch, error)
             log.log(
@@ -133,12 +135,30 @@ class Writer:
         outcomes: list[Outcome] = []
         for at, submission in enumerate(batch):
             try:
-                outcomes.append((submission, self._transact([submission])[0]))
+                outcomes.append((submission, self._patiently(submission)))
             except Exception as error:
                 if lost(error):  # each of the others would wait for a connection in vain
                     return outcomes + self._failed(batch[at:], error)
                 outcomes += self._failed([submission], error)
         return outcomes
+
+    def _patiently(self, submission: Submission) -> object:
+        """Where the database is away for a moment, that moment is waited for. What reached nobody
+        can be sent again; a commit that may have come cannot (`CommitUnknown`)."""
+        try:
+            return self._transact([submission])[0]
+        except Exception as error:
+            if not lost(error):
+                raise
+            last = error
+        for _ in waiting(self._engine):
+            try:
+                return self._transact([submission])[0]
+            except Exception as error:
+                if not lost(error):
+                    raise
+                last = error
+        raise last
 
     def _failed(self, batch: list[Submission], error: Exception) -> list[Outcome]:
         extra = {"error": type(error).__name__, "size": len(batch)}

@@ -23,16 +23,18 @@ from vivavoce.wire.records.talk import (
 
 
 class Book:
-    """Fills the executor's `Calls` and `Journal`. `broken` makes every commit fail."""
+    """Fills the executor's `Calls` and `Journal`. `broken` makes every commit fail, or so many."""
 
     def __init__(self) -> None:
         self.commits: list[list[Change]] = []
         self.calls: dict[tuple[str, str], ToolCall] = {}
         self.entries: dict[str, Entry] = {}
-        self.broken = False
+        self.broken: bool | int = False
 
     async def commit(self, changes: Sequence[Change]) -> list[LogEvent]:
         if self.broken:
+            if self.broken is not True:
+                self.broken -= 1
             raise Unavailable("The store cannot be reached.")
         self.commits.append(list(changes))
         for change in changes:

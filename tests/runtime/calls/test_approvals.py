@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pytest
 
-from tests.runtime.tasks.work_bench import WorkBench, settle, work_bench
-from vivavoce.errors import Conflict, Forbidden, NotFound
+from tests.runtime.tasks.work_bench import WorkBench, away, settle, work_bench
+from vivavoce.errors import Conflict, Forbidden, NotFound, Unavailable
 from vivavoce.runtime.agents.work import Permissions, Rule
 from vivavoce.runtime.calls.approvals import Gatekeeper, NotPermitted
 from vivavoce.runtime.ports import ToolContext
@@ -56,6 +57,20 @@ async def test_nobody_can_say_yes_to_what_cannot_be_seen(command: str) -> None:
     async with work_bench() as bench:
         assert await ask(bench, arguments={"command": command}) is False
         assert await bench.events() == []
+
+
+async def test_a_spoken_yes_waits_for_a_store_that_is_away_and_a_click_is_told() -> None:
+    """A click can be made again; a yes that was said will not be said once more."""
+    async with work_bench() as bench, asyncio.TaskGroup() as group:
+        asking = group.create_task(ask(bench, timeout=3000.0))
+        approval = await pending(bench)
+        answer = partial(bench.approvals.resolve, approval.id, "ann", granted=True)
+        async with away(bench, 3):
+            with pytest.raises(Unavailable):
+                await answer(by="click")
+            await answer(by="voice")
+        assert await asking is True
+        assert await bench.events() == ["approval.requested", "approval.resolved"]
 
 
 async def test_what_is_shown_is_exactly_what_would_run() -> None:

@@ -23,6 +23,7 @@ from vivavoce.errors import (
     Unavailable,
 )
 from vivavoce.logs import PRIVATE
+from vivavoce.runtime.calls import executor
 from vivavoce.runtime.calls.executor import MOST_DISPLAYS, ToolExecutor
 from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest, failed
 from vivavoce.runtime.journal.log import Journal
@@ -366,13 +367,49 @@ async def test_a_tool_that_takes_too_long_is_stopped(own: float, asked: float | 
     assert bench.call().status is CallStatus.FAILED
 
 
-async def test_a_store_that_fails_is_told_and_nothing_runs() -> None:
+async def test_a_client_is_told_of_a_store_that_is_away_and_nothing_runs() -> None:
     bench = Bench()
     bench.book.broken = True
     with pytest.raises(Unavailable):
-        await bench.run()
+        await bench.run(origin="http")
     assert bench.runs == 0
     assert bench.executor.running() == []
+
+
+@pytest.mark.parametrize("origin", ["model", "task"])
+async def test_a_call_in_a_talk_or_a_task_waits_for_a_store_that_is_away(origin: str) -> None:
+    bench = Bench()
+    bench.book.broken = 4
+    outcome = await bench.run(origin=origin)
+    assert (outcome.success, bench.runs) == (True, 1)
+    assert bench.call().status is CallStatus.COMPLETED
+    assert bench.clock.slept == [0.2, 1.0, 3.0, 3.0]
+
+
+@pytest.mark.parametrize("origin", ["model", "http", "webhook", "task"])
+async def test_what_a_tool_did_is_stored_however_long_the_store_is_away(origin: str) -> None:
+    async def act(context: ToolContext) -> str:
+        bench.book.broken = 20
+        return "written"
+
+    bench = Bench(act)
+    first = await bench.run(origin=origin)
+    assert (first.success, first.output) == (True, "written")
+    assert bench.call().status is CallStatus.COMPLETED
+    assert (await bench.run(origin=origin)).output == "written"
+    assert bench.runs == 1
+
+
+async def test_no_tool_fails_because_its_progress_cannot_be_stored() -> None:
+    async def act(context: ToolContext) -> str:
+        bench.book.broken = True
+        await context.report("half way")
+        await context.display("Look!")
+        bench.book.broken = False
+        return "done"
+
+    bench = Bench(act)
+    assert (await bench.run()).output == "done"
 
 
 # --- Once and never again ---------------------------------------------------------
@@ -422,7 +459,8 @@ async def test_those_who_ask_while_it_runs_get_the_same_outcome() -> None:
 async def test_those_who_wait_hear_of_a_store_that_fails() -> None:
     bench = Bench()
     bench.book.broken = True
-    results = await asyncio.gather(bench.run(), bench.run(), return_exceptions=True)
+    both = (bench.run(origin="http"), bench.run(origin="http"))
+    results = await asyncio.gather(*both, return_exceptions=True)
     assert [type(result) for result in results] == [Unavailable, Unavailable]
 
 
@@ -520,7 +558,10 @@ async def test_a_cancelled_call_is_recorded_as_stopped() -> None:
     assert bench.book.types == ["tool.started", "tool.error"]
 
 
-async def test_a_cancelled_task_ends_even_when_the_store_fails() -> None:
+async def test_a_cancelled_task_ends_even_when_the_store_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(executor, "QUIET_SECONDS", 0.05)
     bench = Bench(_for_ever)
     async with asyncio.TaskGroup() as group:
         task = group.create_task(bench.run())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,8 @@ import pytest
 
 from tests.runtime.sessions.speaking import call, speaking, statuses
 from tests.server.doors import Doors, soon
-from vivavoce.errors import Forbidden
+from vivavoce.errors import Forbidden, Unavailable
+from vivavoce.runtime.journal import keeping
 from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.store import open_store
@@ -89,6 +90,39 @@ async def test_a_server_that_goes_down_drops_no_call_that_it_had_just_claimed(
         kept = await other.here.store.session(opened.session.id, user_id="ada")
         assert kept is not None
         assert kept.status is Status.ACTIVE
+
+
+async def test_a_store_that_is_away_while_a_call_is_picked_up_drops_it_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeping, "WAITS", (0.01,))
+    async with two_servers(tmp_path) as ((d, here), (other, there)):
+        opened = await here.create("ada", Options())
+        theirs = await call(d, opened)
+        live = here.live(opened.session.id, "ada")
+        assert live is not None
+        await live.let_go()
+        claimed = await other.here.store.session(opened.session.id, user_id="ada")
+        assert claimed is not None
+        away = dict.fromkeys(("conversation", "entries", "open_calls", "commit"), 3)
+
+        def shaky(name: str) -> Callable[..., Awaitable[Any]]:
+            well = getattr(other.here.store, name)
+
+            async def reached(*given: Any, **more: Any) -> Any:
+                away[name] -= 1
+                if away[name] >= 0:
+                    raise Unavailable("The store cannot be reached.")
+                return await well(*given, **more)
+
+            return reached
+
+        for name in away:
+            monkeypatch.setattr(other.here.store, name, shaky(name))
+        await there.recovery.take([claimed])
+        assert max(away.values()) < 0, away
+        assert there.live(opened.session.id, "ada") is not None
+        assert not theirs.over
 
 
 async def test_a_session_is_taken_over_from_another_server(tmp_path: Path) -> None:

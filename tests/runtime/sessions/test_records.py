@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tests.session.scene import START, WHO, Scene, answer, call, user_turn
@@ -64,6 +65,9 @@ def test_a_snapshot_has_the_last_turns_the_totals_the_files_and_the_tasks() -> N
         bench.turn(number)
     bench.send(rt.ResponseCreated("r9"), call("call_1", "r9"), call("call_2", "r9"))
     bench.send(ev.ToolFinished("call_1", "ok", files_changed=("a.py", "b.py")))
+    for name, output in (("c.py", "its words"), ("d.py", '{"success": false, "error": "none"}')):
+        read = replace(call(name, "r9"), name="read_file", arguments=f'{{"path": "{name}"}}')
+        bench.send(read, ev.ToolFinished(name, output))
     bench.send(ev.TaskStarted("task_1"), ev.TaskStarted("task_2"), ev.TaskFinished("task_2"))
     bench.send(ev.End())
     last = bench.snapshots[-1]
@@ -74,7 +78,7 @@ def test_a_snapshot_has_the_last_turns_the_totals_the_files_and_the_tasks() -> N
         for role, words in (("user", "Question"), ("assistant", "Answer"))
     ]
     assert last["total_turns"] == 7
-    assert last["active_files"] == ["b.py", "a.py"]
+    assert last["active_files"] == ["c.py", "b.py", "a.py"]
     assert last["pending_tasks"] == ["call_2", "task_1"]
     assert last["open_tasks"] == [
         {"id": "call_2", "tool": "current_time"},
@@ -82,6 +86,8 @@ def test_a_snapshot_has_the_last_turns_the_totals_the_files_and_the_tasks() -> N
     ]
     assert last["finished_tasks"] == [
         {"id": "call_1", "tool": "current_time"},
+        {"id": "c.py", "tool": "read_file"},
+        {"id": "d.py", "tool": "read_file"},
         {"id": "task_2", "tool": "task"},
     ]
     assert (last["working_directory"], last["voice"]) == ("/there", "marin")

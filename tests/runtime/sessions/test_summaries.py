@@ -144,6 +144,24 @@ async def test_a_scripted_brain_is_not_asked(tmp_path: Path) -> None:
         assert gist_of((await kept(d, session_id)).gist) != Gist()
 
 
+async def test_a_file_that_the_talk_has_read_and_others_change_is_told_at_once(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "notes.md").write_text("Beech.")
+    async with doors(tmp_path) as d:
+        session_id, theirs = await d.talk(auto_approve=True)
+        await theirs.calls_tool("read_file", {"path": "notes.md"}, "call_1")
+        await theirs.expect("conversation.item.create")
+        await theirs.expect("response.create")
+        await theirs.assistant_starts("It says beech, and that")
+        given = {"arguments": {"path": "notes.md", "content": "Oak."}}
+        await d.post("/execute/write_file", given, headers={"x-session-id": session_id})
+        told = await theirs.expect("conversation.item.create", {"item": {"role": "system"}})
+        assert "notes.md" in told["item"]["content"][0]["text"]
+        assert theirs.conversation.assistant.active is not None, "it still speaks"
+        await theirs.assistant_finishes()
+
+
 async def test_files_that_others_change_are_told_at_the_next_pause(tmp_path: Path) -> None:
     async with doors(tmp_path) as d:
         session_id, theirs = await d.talk(auto_approve=True)

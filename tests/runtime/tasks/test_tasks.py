@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.contract.records import conversation, entry, uid
-from tests.runtime.tasks.work_bench import WorkBench, work_bench
-from vivavoce.errors import Conflict, InvalidArguments, NotFound, RateLimited
+from tests.runtime.tasks.work_bench import WorkBench, away, work_bench
+from vivavoce.errors import Conflict, InvalidArguments, NotFound, RateLimited, Unavailable
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.runtime.tasks.ports import Done, GaveUp
 from vivavoce.runtime.tasks.service import MAX_OPEN, Delegating
@@ -145,3 +145,21 @@ async def test_work_is_told_what_was_said_and_no_words_that_came_from_outside() 
         await bench.store.commit([PutEntry(read), PutEntry(echo)])
         await delegating.delegate(talk, "Tidy it", "")
         assert bench.hands.started[-1].context == "user: Tidy it."
+
+
+async def test_a_store_that_is_away_for_a_while_fails_no_step_of_a_task() -> None:
+    """How a step went is recorded for good. The end is told by the carrier, again and again, but
+    not when the server stops: so whoever takes it must not wait by itself."""
+    async with work_bench() as bench:
+        task = await begun(bench)
+        async with away(bench, 3):
+            await bench.tasks.progressed(task.id, "Reading auth.py", 40, "coder")
+        async with away(bench, 3):
+            await bench.tasks.asked(task.id, f"{task.id}:1", "REST or GraphQL?", ["REST"])
+        async with away(bench, 1):
+            with pytest.raises(Unavailable):
+                await bench.tasks.finished(task.id, Done(summary="Logs added."))
+            await bench.tasks.finished(task.id, Done(summary="Logs added."))
+        assert (await bench.tasks.get(task.id, "ann")).status is TaskStatus.COMPLETED
+        told = ["task.delegated", "task.progress", "task.question", "task.completed"]
+        assert await bench.events() == told

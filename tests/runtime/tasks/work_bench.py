@@ -7,6 +7,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
+import pytest
+
+from vivavoce.errors import Unavailable
 from vivavoce.runtime.calls.approvals import Approvals, Concern
 from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest, answered
 from vivavoce.runtime.calls.questions import Questions
@@ -23,6 +26,7 @@ from vivavoce.runtime.tasks.ports import (
 from vivavoce.runtime.tasks.service import Tasks
 from vivavoce.session.events import SessionEvent
 from vivavoce.testing.fakes import ManualClock, MemoryStore
+from vivavoce.wire.records.talk import Change, LogEvent
 from vivavoce.wire.records.work import Role, Task
 
 
@@ -139,6 +143,39 @@ async def work_bench() -> AsyncIterator[WorkBench]:
     async with bench.tasks.running():
         yield bench
     await bench.store.close()
+
+
+@asynccontextmanager
+async def away(bench: WorkBench, tries: int) -> AsyncIterator[None]:
+    """The store cannot be reached so many times, and time passes."""
+    commit, task = bench.store.commit, bench.store.task
+
+    def reach() -> None:
+        nonlocal tries
+        tries -= 1
+        if tries >= 0:
+            raise Unavailable("The store cannot be reached.")
+
+    async def shaky_commit(changes: Sequence[Change]) -> list[LogEvent]:
+        reach()
+        return await commit(changes)
+
+    async def shaky_task(task_id: str, *, user_id: str | None) -> Task | None:
+        reach()
+        return await task(task_id, user_id=user_id)
+
+    async def passing() -> None:
+        while True:
+            await bench.clock.advance(1.0)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bench.store, "commit", shaky_commit)
+        patch.setattr(bench.store, "task", shaky_task)
+        async with asyncio.TaskGroup() as group:
+            time = group.create_task(passing())
+            yield
+            time.cancel()
+    assert tries <= 0, "nobody asked the store"
 
 
 async def settle() -> None:

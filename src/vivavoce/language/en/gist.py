@@ -22,7 +22,7 @@ HEADING = "Previous conversation summary:"
 
 _SENTENCE = 240  # characters of what is kept of one
 _TITLE = 60
-_NOTES = 60  # of the other things that the user said; the newest
+_NOTES = 200  # of the other things that the user said; the newest
 _PROSE = 1_200
 _READ = 20_000  # characters of one thing that was said
 _FEWEST_CHARS = 40
@@ -199,6 +199,10 @@ _THING = (
     r"every|number|option|with|for|ahead|on|to|at|monday|tuesday|wednesday|thursday|friday|saturday|"
     r"sunday|[a-z]*teen|three|four|five|six|seven|eight|nine|ten|\d+)"
 )
+_WHENEVER = (
+    r"every (?:single )?(?:other )?(?:day|time|morning|evening|night|week|month|year|now|once|"
+    r"summer|winter|\w+day)"
+)
 _OFTEN = re.compile(r"\b(?:every|usually|often|always|sometimes|each|normally|mostly)\b")
 _SETTLES: tuple[re.Pattern[str], ...] = tuple(
     re.compile(one)
@@ -233,6 +237,32 @@ _CONCLUDES: tuple[re.Pattern[str], ...] = tuple(
         rf"i (?!{_STATE}\b|{_MIND}\b)\w+ (?:the|that|this|it|them|both|a)\b",
     )
 )
+# What holds for all, how much at most, what has to be, and one thing in another's place: nobody
+# says that of what has happened already.
+_PAST = re.compile(
+    r"\b(?:was|were|had|did|didn'?t|went|came|took|said|saw|got|made|told|knew|thought|felt|ran|"
+    r"(?!hundred)\w{2,}(?<!e)ed)\b"
+)
+_PASSIVE = re.compile(r"\b(?:is|are|be|been|being|gets?) (?:\w+ly )?\w+ed\b")
+_LAYS_DOWN: tuple[re.Pattern[str], ...] = tuple(
+    re.compile(one)
+    for one in (
+        r"(?:at most|at least|up to|(?:no|not) (?:more|less|fewer|later|earlier|sooner) than|only|"
+        r"nobody|no one|everybody|everyone|everything|nothing|none of|all|each|both|"
+        rf"(?!{_WHENEVER})every|"
+        r"no (?!problem|idea|doubt|wonder|way|matter|worr|thank|need|one|more$|use|offen[cs]e))"
+        r"\W*\w+(?:\W+\w+)+",
+        r"(?!(?:i|we|you|they|he|she|there|who|what|it all|that)\b)\w+(?:\W+\w+){0,6}\W+"
+        r"(?:has|have|needs?|ought) to \w+",
+        r"(?:the|our|this|that|these|those|\w+day)\b.{0,40}\b(?:moves to|goes to|stays|stay|"
+        r"becomes?|remains?)\b",
+    )
+)
+_NOT_THAT = re.compile(
+    r"(?!.*\b(?:i|you|he|she|they|is|are|it'?s)\b)[^,]{2,60}, (?:and )?(?:not|never) "
+    r"(?!sure|really|bad|yet|only|even|much|so|very|too|now|at all)[^,]{2,60}"
+)
+_HABIT = re.compile(rf"\b(?:{_WHENEVER}|usually|often|always|sometimes|normally|mostly)\b")
 # A thing by its name, and no verb: what was agreed to.
 _NO_VERB = (
     r"(?!.*\b(?:is|are|was|were|has|have|had|do|does|did|can|will|i|you|he|she|it|we|they|what|who|"
@@ -254,6 +284,11 @@ def decides(sentence: str) -> Literal["whole", "short"] | None:
     if _QUESTION.search(text):
         return None
     agreed, text = False, text.rstrip(".!… ")
+    settled = not _DOUBT.search(text) and not _PAST.search(_PASSIVE.sub("", text))
+    if settled and not _HABIT.search(text):
+        lays_down = any(one.match(text) for one in _LAYS_DOWN)
+        if lays_down or _NOT_THAT.fullmatch(text):
+            return "whole"
     if _THEN.fullmatch(text) and not _DOUBT.search(text):
         return "short"
     for clause in _CLAUSES.split(text):
@@ -326,7 +361,7 @@ class _Reading:
             case "assistant":
                 self._assistant(line.text)
             case "call":
-                for name in _paths(line.arguments or {}):
+                for name in paths(line.arguments or {}):
                     self._file(name)
             case "system" | "result":
                 pass
@@ -335,10 +370,10 @@ class _Reading:
         self._turns += 1
         text = text[:_READ]
         asked, self._asked = self._asked, ""
-        if _PROPOSED.match(asked) and consent(text) == "yes":
-            self._decisions.add(f"Yes to: {asked}")
+        if _PROPOSED.match(asked) and not _OFFERED.search(asked) and (said := consent(text)):
+            self._decisions.add(f"{said.capitalize()} to: {asked}")
         self._named(text)
-        for sentence, whole in _sentences(text):
+        for number, (sentence, whole) in enumerate(_sentences(text)):
             if not self._topic and len(_words(sentence)) >= _A_TOPIC:
                 self._topic = sentence
             if _QUESTION.search(sentence):
@@ -349,7 +384,10 @@ class _Reading:
                 self._liked.add(sentence)
             if open_:
                 self._open.add(sentence)
-            if how := decides(whole) or ("whole" if _cued(sentence) else None):
+            how = decides(whole) or ("whole" if _cued(sentence) else None)
+            if how is None and number == 0 and _replies(whole, asked):
+                how = "short"
+            if how:
                 about = f' (asked: "{asked}")' if asked and how == "short" else ""
                 self._decisions.add(f"{sentence}{about}")
             elif liked or open_:
@@ -399,6 +437,23 @@ class _Reading:
         self._files.add(name)
 
 
+# What was asked for is what the answer settles, in however few words: "Blue."
+_ASKED = re.compile(
+    r"(?i)\b(?:which|what|who|whom|whose|where|when|or|how (?:many|much|long|often|far|early|late|"
+    r"soon|big|large|small|wide|high|old|tall|hot))\b"
+)
+_OFFERED = re.compile(
+    r"(?i)\b(?:anything|something else|what else|help you|can i do|may i do|going on|you up to)\b"
+)
+
+
+def _replies(sentence: str, asked: str) -> bool:
+    """Does it answer that, with more than a yes or a no, and in no doubt?"""
+    if not _ASKED.search(asked) or _OFFERED.search(asked) or _DOUBT.search(sentence.casefold()):
+        return False
+    return consent(sentence) is None and bool(re.search(r"\w\w|\d", sentence))
+
+
 _AGREED = re.compile(r"(?i)\b(?:we|you|we've|you've) (?:have )?(?:decided|agreed|settled)\b")
 _A_TOPIC, _A_NOTE = 2, 3  # words that say something
 _COMMON, _SHARE = 2, 0.6
@@ -443,7 +498,8 @@ def _sentences(text: str) -> Iterable[tuple[str, str]]:
             yield bare[:1].upper() + bare[1:], whole
 
 
-def _paths(arguments: Mapping[str, Any]) -> Iterable[str]:
+def paths(arguments: Mapping[str, Any]) -> Iterable[str]:
+    """The files that a tool was called with."""
     for key in _PATHS:
         name = arguments.get(key)
         if isinstance(name, str) and name.strip(" ./"):

@@ -1,7 +1,8 @@
 """Providers in words: why another one speaks now, and a user's wish for one by its name. Pure.
 
 A wish is a short request that names a provider we have, and says to use it, to switch, or to go
-back. Talk about a provider is none, nor is a question or a no.
+back; or to go back to the voice that spoke first, which may have no name that anybody can say.
+Talk about a provider is none, nor is a question or a no.
 """
 
 from __future__ import annotations
@@ -37,6 +38,15 @@ _NOT = re.compile(
 )
 
 
+_FIRST = re.compile(
+    r"\b(?:old|other|first|former|previous|usual|normal|original|earlier|real|proper)\s+"
+    r"(?:voice|provider|voice service|service|model|speaker|assistant)\b|"
+    r"\b(?:voice|provider|service|model|speaker|assistant)\s+"
+    r"(?:from before|(?:that )?(?:we|i) had|you had|before)\b"
+)
+_BACK = re.compile(r"\b(?:back|again|return)\b")
+
+
 def called(name: str) -> str:
     """A provider as one speaks of it."""
     return _SPOKEN.get(name, name.replace("_", " ").replace("-", " "))
@@ -67,14 +77,17 @@ def trying(name: str, before: str, because: str) -> str:
     return f"{_capital(why)}. One moment, I try {called(name)}."
 
 
-def wanted(words: str, names: Iterable[str]) -> str | None:
-    """The provider that the user wants to be spoken to by, if these words ask for one."""
+def wanted(words: str, names: Iterable[str], first: str = "") -> str | None:
+    """The provider that the user wants to be spoken to by, if these words ask for one. `first` is
+    whose place another one has taken."""
     said = " ".join(re.sub(r"[^\w' -]", " ", words.lower()).split())
     if len(said.split()) > _MOST_WORDS or (words.strip().endswith("?") and not _polite(said)):
         return None
     if _NOT.search(said) or not _WANTS.search(said):
         return None
     found = [name for name in names if any(_has(said, one) for one in _heard_as(name))]
+    if first and not found and _FIRST.search(said) and _BACK.search(said):
+        return first
     return found[0] if len(found) == 1 else None
 
 

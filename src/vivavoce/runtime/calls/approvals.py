@@ -37,12 +37,13 @@ from vivavoce.runtime.calls.outside import (
     source_to_name,
 )
 from vivavoce.runtime.calls.reading import facts_of
+from vivavoce.runtime.journal.keeping import kept
 from vivavoce.runtime.ports import Clock, Journal, Store, Toolbox, ToolDefinition
 from vivavoce.runtime.relay import Relay
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled, SessionEvent
 from vivavoce.wire.clean import clean_line, unseen
 from vivavoce.wire.events import About, ApprovalRequested, ApprovalResolved, announce
-from vivavoce.wire.records.talk import Origin, Put, Settle, ToolCall, Within, new_id
+from vivavoce.wire.records.talk import Change, Origin, Put, Settle, ToolCall, Within, new_id
 from vivavoce.wire.records.work import (
     Approval,
     ApprovalStatus,
@@ -475,7 +476,7 @@ class Approvals:
         try:
             room = Within(about.user_id, approvals=self._most_own)
             told = announce(_requested(approval), approval)
-            await self._journal.commit([Put(approval), told, room])
+            await kept(self._journal, self.clock, [Put(approval), told, room], call_id=call_id)
             self._open[approval.id] = (approval, answer)
             if pin is not None:
                 self._pins[approval.id] = pin
@@ -616,7 +617,11 @@ class Approvals:
             by=by,
             reach=settled.reach,
         )
-        await self._journal.commit([Settle(settled), announce(event, settled)])
+        changes: list[Change] = [Settle(settled), announce(event, settled)]
+        if by in ("voice", "timeout"):  # a click can be made again
+            await kept(self._journal, self.clock, changes, call_id=approval.call_id)
+        else:
+            await self._journal.commit(changes)
         return settled
 
 

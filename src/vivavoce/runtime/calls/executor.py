@@ -51,6 +51,7 @@ from vivavoce.runtime.calls.outcomes import (
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.calls.shaping import MODEL_LIMIT
 from vivavoce.runtime.ids import is_call_id
+from vivavoce.runtime.journal.keeping import kept, there
 from vivavoce.runtime.journal.log import ASKING
 from vivavoce.runtime.limits import Window
 from vivavoce.runtime.ports import (
@@ -131,7 +132,7 @@ class Progress:
         self._last = now
         self._call = replace(self._call, progress=clean_line(message))
         share = None if percentage is None else min(100, max(0, percentage))
-        await self._journal.commit(write.progressed(self._call, share, self._clock.now(), details))
+        await self._tell(write.progressed(self._call, share, self._clock.now(), details))
 
     async def display(self, message: str, level: Level = "info") -> None:
         """Each is kept, the first few of a call."""
@@ -139,7 +140,14 @@ class Progress:
             return
         self._displays -= 1
         told, now = clean_text(message, 2_000), self._clock.now()
-        await self._journal.commit(write.displayed(self._call, told, level, now))
+        await self._tell(write.displayed(self._call, told, level, now))
+
+    async def _tell(self, changes: Sequence[Change]) -> None:
+        """No tool fails because nobody could be told how far it is."""
+        try:
+            await self._journal.commit(changes)
+        except Unavailable:
+            log.warning("Progress could not be stored", extra=fields(call_id=self._call.id))
 
     def close(self) -> ToolCall:
         """No more of it; the call as it stands."""
@@ -323,10 +331,10 @@ class ToolExecutor:
         recorded: Callable[[], None],
         forgotten: asyncio.Event,
     ) -> ToolOutcome:
-        known = await self._calls.tool_call(asked.id, user_id=asked.user_id)
+        known = await self._known(request, asked)
         if known is not None and write.elsewhere(known, asked):
             asked = write.scoped(asked)
-            known = await self._calls.tool_call(asked.id, user_id=asked.user_id)
+            known = await self._known(request, asked)
         if known is not None:
             if (conflict := _conflict(known, asked)) is not None:
                 return conflict
@@ -345,6 +353,10 @@ class ToolExecutor:
         except VivavoceError as fault:
             return await self._refuse(request, asked, fault)
         return await self._perform(request, asked, arguments, recorded, forgotten)
+
+    async def _known(self, request: ToolRequest, asked: ToolCall) -> ToolCall | None:
+        look = partial(self._calls.tool_call, asked.id, user_id=asked.user_id)
+        return await (there(self._clock, look, call_id=asked.id) if _waits(request) else look())
 
     async def _interrupted(self, call: ToolCall) -> ToolOutcome:
         outcome = failed(ToolFailed(INTERRUPTED.message), words=INTERRUPTED)
@@ -391,7 +403,8 @@ class ToolExecutor:
                 estimate = self._pace.guess(call.tool, description)
                 if not request.again:
                     started = write.started(call, description, ordinal, estimate)
-                    await self._journal.commit([*started, *self._room(call.user_id)])
+                    begins = [*started, *self._room(call.user_id)]
+                    await self._stored(begins, call, lasting=_waits(request))
             except PayloadTooLarge as fault:  # the user has stored what they may
                 return await self._refuse(request, call, fault)
             recorded()
@@ -400,8 +413,12 @@ class ToolExecutor:
             if self._gate is not None:
                 changes = tools.changes(request.name, arguments)
                 wants, of = tools.wants(request.name, arguments), request.task_id
-                result = await self._gate.admit(
-                    call, changes, arguments, wants, of, request.role, request.tools
+                admit = partial(
+                    self._gate.admit,
+                    *(call, changes, arguments, wants, of, request.role, request.tools),
+                )
+                result = await (
+                    there(self._clock, admit, call_id=call.id) if _waits(request) else admit()
                 )
             ran = result is None
             if result is None:
@@ -505,8 +522,17 @@ class ToolExecutor:
         now = self._clock.now()
         done = write.concluded(call, outcome, output, status, now)
         written = write.settled(done, outcome, ordinal, now, ran=ran)
-        await self._journal.commit([*before, *written])
+        # What was done nobody can do again to learn how it ended.
+        lasting = ran and status is not CallStatus.UNKNOWN
+        await self._stored([*before, *written], call, lasting=lasting)
         return done
+
+    async def _stored(self, changes: Sequence[Change], call: ToolCall, *, lasting: bool) -> None:
+        """`lasting`: however long that takes."""
+        if lasting:
+            await kept(self._journal, self._clock, changes, call_id=call.id)
+        else:
+            await self._journal.commit(changes)
 
     def _ordinal(self, request: ToolRequest, call: ToolCall) -> float:
         given = request.ordinal
@@ -523,6 +549,12 @@ def _tell(waiting: asyncio.Future[None] | None, fault: Exception | None = None) 
         waiting.set_result(None)
     else:
         waiting.set_exception(fault)
+
+
+def _waits(request: ToolRequest) -> bool:
+    """For a store that is away: a talk or a task waits for that too. A client is told, and asks
+    again."""
+    return request.origin in ("model", "task")
 
 
 def _key(call: ToolCall) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from vivavoce.errors import Conflict, OwnedElsewhere, ToolFailed
 from vivavoce.runtime.calls.approvals import Notifier, check_role
+from vivavoce.runtime.journal.keeping import kept
 from vivavoce.runtime.ports import Clock, Journal
 from vivavoce.runtime.relay import Relay
 from vivavoce.session.events import News
@@ -63,7 +64,7 @@ class Questions:
         answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._open[key] = question_id, answer, news, role
         try:
-            await self._journal.commit([announce(event, call)])
+            await kept(self._journal, self._clock, [announce(event, call)], call_id=call.id)
             await self._notifier.tell(news, call, role)
             async with asyncio.timeout(PATIENCE):
                 return await answer

@@ -24,6 +24,7 @@ from vivavoce.errors import Fenced, VivavoceError
 from vivavoce.language.en.gist import gist_of
 from vivavoce.runtime.calls.outcomes import recalled
 from vivavoce.runtime.calls.records import wire_id
+from vivavoce.runtime.journal.keeping import kept, there
 from vivavoce.runtime.provider.providers import at
 from vivavoce.runtime.sessions.admission import Admission
 from vivavoce.runtime.sessions.live import LiveSession
@@ -42,6 +43,7 @@ from vivavoce.wire.records.talk import (
     Kind,
     LogEvent,
     Status,
+    ToolCall,
     VoiceSession,
 )
 from vivavoce.wire.records.work import Role
@@ -51,6 +53,7 @@ log = logging.getLogger(__name__)
 PATIENCE = 4.0  # seconds for the owner to end a session
 MAX_RESENT = 8  # outcomes; what is older has long been spoken of
 _LOOK_SECONDS = 0.1
+_STORE_SECONDS = 120.0  # that a call is not given up for want of a store
 _EARLY = 64
 
 
@@ -190,23 +193,20 @@ class Recovery:
     async def _pick_up(
         self, session: VoiceSession, written: list[tuple[Conversation, Role]]
     ) -> bool:
-        conversation = await self._store.conversation(
-            session.conversation_id, user_id=session.user_id
-        )
-        if conversation is None:
+        left: dict[str, ToolCall] = {}
+
+        async def read() -> tuple[LiveSession, Conversation, CallSurvived | None] | None:
+            return None if self._parts.instance.draining else await self._read(session, left)
+
+        # A call must not be hung up because the store is away just then.
+        found = await there(self._clock, read, _STORE_SECONDS, session_id=session.id)
+        if found is None:
             return False
-        options = remembered(session)
-        left = await self._parts.executor.interrupted(session.id, options.offered or ())
-        _, _, setup = await self._maker.wanted(session.user_id, remembered(session))
-        setup = at(setup, self._parts.providers.of(session))
-        budget = await self._admission.budget(session)
-        live = self._maker.assemble(session, conversation, setup, budget)
-        if self._parts.instance.draining:
-            return False  # what lives is being handed over already
+        live, conversation, survived = found
         self._registry.start(live)
-        if session.call_id is None or remembered(session).text:  # its connection was all it had
+        if survived is None:  # its connection was all it had
             await live.post(End("error", Status.ERROR))
-            if options.offered is not None:
+            if remembered(session).offered is not None:
                 return False  # its client goes on with it when it is back
             written.append((conversation, session.role))
             return False
@@ -215,12 +215,37 @@ class Recovery:
             provider = self._parts.providers.at(str(beside["provider"]))
             await hang_up(provider, str(beside["call_id"]), session.id)
         await self._tell(session)
-        # A client that called `/execute` has had its answer, delegated work asks again by
-        # itself; the model asked for neither.
-        orphans = tuple(wire_id(call) for call, _ in left if call.origin in ("model", "webhook"))
-        await live.post(await self._survived(session, conversation, session.call_id, orphans))
+        await live.post(survived)
         await self._parts.notifier.welcome(live)  # what nobody had heard when we died
         return True
+
+    async def _read(
+        self, session: VoiceSession, left: dict[str, ToolCall]
+    ) -> tuple[LiveSession, Conversation, CallSurvived | None] | None:
+        """The session as it goes on, and what its call has survived, where it has one; None where
+        it does not go on here. Settles the calls that it left open, and adds them to `left`."""
+        conversation = await self._store.conversation(
+            session.conversation_id, user_id=session.user_id
+        )
+        if conversation is None:
+            return None
+        options = remembered(session)
+        settled = await self._parts.executor.interrupted(session.id, options.offered or ())
+        left |= {call.id: call for call, _ in settled}
+        _, _, setup = await self._maker.wanted(session.user_id, options)
+        setup = at(setup, self._parts.providers.of(session))
+        budget = await self._admission.budget(session)
+        live = self._maker.assemble(session, conversation, setup, budget)
+        survived: CallSurvived | None = None
+        if session.call_id is not None and not options.text:
+            # A client that called `/execute` has had its answer, delegated work asks again by
+            # itself; the model asked for neither.
+            asked = [call for call in left.values() if call.origin in ("model", "webhook")]
+            orphans = tuple(map(wire_id, asked))
+            survived = await self._survived(session, conversation, session.call_id, orphans)
+        if self._parts.instance.draining:
+            return None  # what lives is being handed over already
+        return live, conversation, survived
 
     async def _tell(self, session: VoiceSession) -> None:
         """Its client hears that another server looks after it."""
@@ -234,7 +259,8 @@ class Recovery:
             owner=us.name,
             left_by=session.owner,
         )
-        await self._parts.journal.commit([announce(moved, session)])
+        told = [announce(moved, session)]
+        await kept(self._parts.journal, self._clock, told, session_id=session.id)
 
     async def _survived(
         self,

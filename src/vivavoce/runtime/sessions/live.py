@@ -14,11 +14,11 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import chain, repeat
 from typing import Protocol
 
-from vivavoce.errors import Fenced, Unavailable, VivavoceError
+from vivavoce.errors import Fenced, VivavoceError
 from vivavoce.runtime.calls.outcomes import RunsTools, ToolOutcome, ToolRequest
+from vivavoce.runtime.journal.keeping import kept
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.ports import Clock
 from vivavoce.runtime.provider.openai import OpenAIProvider
@@ -133,7 +133,6 @@ ELSEWHERE = "moved"
 """The end of a session whose client went on at another server."""
 INBOX = 1024
 OUTBOX = 1024  # effects
-_COMMIT_RETRIES = (0.2, 1.0, 3.0)
 
 Traced = Callable[[TurnTraced], None]
 """Hears of every turn that is over."""
@@ -532,7 +531,8 @@ class LiveSession:
             now, beside = self._clock.now(), bool(step.changes)
             step.changes += self._recorder.take(now, beside=beside, over=over)
         if step.changes:
-            await self._commit(step.changes)
+            # A store that is away for a while holds the session up, and loses it nothing.
+            await kept(self._journal, self._clock, step.changes, session_id=self.id)
         self._storing = Step()
         for taken in step.taken:
             resolve(taken, value=True)
@@ -542,20 +542,6 @@ class LiveSession:
             else:
                 await self._perform(effect, group)
         return any(isinstance(effect, fx.Close) or effect is _LET_GO for effect in step.after)
-
-    async def _commit(self, changes: list[Change]) -> None:
-        """A store that is away for a while holds the session up, and loses it nothing."""
-        for delay in chain(_COMMIT_RETRIES, repeat(_COMMIT_RETRIES[-1])):
-            try:
-                await self._journal.commit(changes)
-            except Unavailable as fault:
-                log.warning(
-                    "Storing failed, trying again",
-                    extra={"session_id": self.id, "error": type(fault).__name__},
-                )
-                await self._clock.sleep(delay)
-            else:
-                return
 
     def _tell(self, event: VoiceEvent) -> None:
         """What is durable was told with its commit."""

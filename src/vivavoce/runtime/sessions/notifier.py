@@ -195,8 +195,8 @@ class SessionNotifier:
 
     async def changed(self, call: ToolCall, files: Sequence[str], role: Role) -> None:
         """Files were changed by delegated work or by a client: whoever talks about them learns of
-        it at the next pause. A name is told only if it is plainly one, and nobody puts anything
-        into a talk that has a higher role."""
+        it, at once where they have read one of them. A name is told only if it is plainly one, and
+        nobody puts anything into a talk that has a higher role."""
         plain = (name for name in files if _NAME.fullmatch(name) and not tells(name))
         names = list(plain)[:_MOST_FILES]
         more = len(files) - len(names)
@@ -205,7 +205,7 @@ class SessionNotifier:
         words = f"For information: files of the workspace were changed meanwhile by {who}: {told}."
         for live in self._going_on(call.user_id):
             if at_least(role, _role(live)):
-                await live.post(Update(f"files:{call.origin}:{told}", words))
+                await live.post(Update(f"files:{call.origin}:{told}", words, tuple(files)))
 
     async def resolve(self, user_id: str, effect: fx.Resolve, role: Role) -> None:
         """The user's spoken yes or no, in a session of this role. One that comes too late changes

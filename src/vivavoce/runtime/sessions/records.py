@@ -235,7 +235,7 @@ class SessionRecords:
                 "working_directory": self._workspace,
                 "last_turns": turns,
                 "total_turns": len(self._asked),
-                "active_files": list(reversed(state.work.files_changed)),
+                "active_files": list(reversed(state.work.files)),
                 "pending_tasks": pending,
                 "open_tasks": self._work(pending),
                 "finished_tasks": self._work(state.work.finished),

@@ -13,6 +13,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -29,13 +30,14 @@ from vivavoce.runtime.calls.approvals import Gatekeeper, check_role
 from vivavoce.runtime.calls.outcomes import RunsTools, ToolRequest
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.calls.reading import facts_of, lesser_sessions
+from vivavoce.runtime.journal.keeping import kept, there
 from vivavoce.runtime.ports import Clock, Journal, Store, ToolContext
 from vivavoce.runtime.tasks import records as write
 from vivavoce.runtime.tasks.ports import AgentCard, Backends, Carrier, Done, GaveUp, Reaches, Work
 from vivavoce.session.events import News, TaskFinished, TaskStarted
 from vivavoce.wire.clean import clean_line, clean_text
 from vivavoce.wire.events import VoiceEvent, announce, to_log
-from vivavoce.wire.records.talk import Announce, Kind, Put, new_id
+from vivavoce.wire.records.talk import Announce, Change, Kind, Put, new_id
 from vivavoce.wire.records.work import Question, Role, Task, TaskStatus, at_least
 
 SAID = 6  # entries of the conversation that go along with the work
@@ -301,15 +303,16 @@ class Tasks:
     async def progressed(
         self, task_id: str, message: str, percentage: int | None, phase: str | None
     ) -> None:
-        async with self._open(task_id) as task:
+        async with self._open(task_id, on_its_way=True) as task:
             if task is not None:
                 now = self._clock.now()
-                await self._put(*write.progressed(task, message, percentage, phase, now))
+                changed = write.progressed(task, message, percentage, phase, now)
+                await self._put(*changed, on_its_way=True)
 
     async def asked(
         self, task_id: str, question_id: str, question: str, choices: Sequence[str]
     ) -> None:
-        async with self._open(task_id) as task:
+        async with self._open(task_id, on_its_way=True) as task:
             if task is None or (task.question is not None and task.question.id == question_id):
                 return
             put = Question(
@@ -318,7 +321,7 @@ class Tasks:
                 choices=tuple(clean_line(choice, 100) for choice in choices[:20]),
                 asked_at=self._clock.now(),
             )
-            task = await self._put(*write.asked(task, put))
+            task = await self._put(*write.asked(task, put), on_its_way=True)
         await self._notifier.tell(_question(task), task, task.role)
 
     async def finished(self, task_id: str, done: Done) -> None:
@@ -348,7 +351,7 @@ class Tasks:
     async def approve(
         self, task_id: str, tool: str, arguments: Mapping[str, Any], question: str
     ) -> bool:
-        task = await self._store.task(task_id, user_id=None)
+        task = await self._read(task_id)
         if task is None or task.status.over:
             return False
         return await self._gate.permitted(tool, arguments, question, task)
@@ -356,7 +359,7 @@ class Tasks:
     async def call(
         self, task_id: str, call_id: str, tool: str, arguments: Mapping[str, Any]
     ) -> str:
-        task = await self._store.task(task_id, user_id=None)
+        task = await self._read(task_id)
         if task is None or tool in NOT_FOR_TASKS:
             raise NotFound(f"There is no tool '{clean_line(tool, 64)}' for this task.")
         outcome = await self._executor.run(
@@ -377,7 +380,14 @@ class Tasks:
 
     # --- Inside -------------------------------------------------------------------------
 
-    async def _put(self, task: Task, event: VoiceEvent) -> Task:
+    async def _read(self, task_id: str) -> Task | None:
+        """For work on its way: what it meets is recorded, and it goes on from that. So it meets no
+        store that is away for a while, it waits for it. Its end is told by the carrier, until it
+        was taken."""
+        look = partial(self._store.task, task_id, user_id=None)
+        return await there(self._clock, look, task_id=task_id)
+
+    async def _put(self, task: Task, event: VoiceEvent, *, on_its_way: bool = False) -> Task:
         place = await self._notifier.where(task)
         if place is None:
             told = announce(event, task)
@@ -385,7 +395,11 @@ class Tasks:
             event = replace(event, session_id=place.session_id)
             of = {"user_id": task.user_id, "conversation_id": place.conversation_id}
             told = Announce(to_log(event, **of))
-        await self._journal.commit([Put(task), told])
+        changes: list[Change] = [Put(task), told]
+        if on_its_way:
+            await kept(self._journal, self._clock, changes, task_id=task.id)
+        else:
+            await self._journal.commit(changes)
         return task
 
     def _work(self, task: Task, context: str = "") -> Work:
@@ -403,10 +417,11 @@ class Tasks:
         return self._locks.setdefault(task_id, asyncio.Lock())
 
     @asynccontextmanager
-    async def _open(self, task_id: str) -> AsyncIterator[Task | None]:
+    async def _open(self, task_id: str, *, on_its_way: bool = False) -> AsyncIterator[Task | None]:
         """The task, while it is not over: reports after the end change nothing."""
         async with self._lock(task_id):
-            task = await self._store.task(task_id, user_id=None)
+            look = self._read(task_id) if on_its_way else self._store.task(task_id, user_id=None)
+            task = await look
             if task is None:
                 log.warning("A report of an unknown task", extra=fields(task_id=task_id))
             yield None if task is None or task.status.over else task
