@@ -95,7 +95,13 @@ def stem(word: str) -> str:
         if word.endswith(end) and len(word) - len(end) >= least and not word.endswith("ss"):
             word = word[: -len(end)]
             break
+    if len(word) > _SILENT and word.endswith("e"):  # "prices" and "price", "caching" and "cache"
+        word = word[:-1]
     return word[:-1] if len(word) > 3 and word[-1:] == word[-2:-1] else word
+
+
+_SILENT = 4
+"""Letters: in shorter words an e at the end tells them apart."""
 
 
 def telling(text: str) -> list[str]:

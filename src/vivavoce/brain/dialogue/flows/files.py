@@ -74,6 +74,24 @@ def how_many_names(output: str, known: Known) -> Mapping[str, Any] | None:
     return found or {"told": "None: there are no such files.", "count": 0}
 
 
+_OVER = re.compile(
+    r"(?i)\b(?:overwrit\w*|replac\w*|instead|write (?:it )?over|start (?:it )?(?:over|again|afresh)|"
+    r"from scratch|anew|all new|make (?:it|that) (?:just|only))\b"
+)
+
+
+def there_already(output: str, known: Known) -> Mapping[str, Any]:
+    """Whether what shall be made is a file that is there: then it is gone on with, or it is said so,
+    unless it shall be written over."""
+    found = names_in(output).there
+    if not found or _OVER.search(str(known["said"])):
+        return {"there": False}
+    text = str(known.get("text") or "")
+    if text.count("\n") > 1 or not text:
+        return {"told": f"There is a {spoken_path(found[0])} already, and I leave it as it is."}
+    return {"there": True, "file_path": found[0], "what": text.rstrip("\n")}
+
+
 # --- Adding a line
 
 

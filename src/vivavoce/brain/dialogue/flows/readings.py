@@ -404,6 +404,7 @@ READINGS: Mapping[str, Reading] = {
         text.function,
         files.names,
         files.how_many_names,
+        files.there_already,
         files.end_of_file,
         files.end_of_part,
         files.added,

@@ -22,6 +22,7 @@ from vivavoce.brain.dialogue.flows.results import (
     joined,
     left_out,
     matches_in,
+    overlap,
     prose,
     sentence,
     spoken_path,
@@ -479,7 +480,8 @@ _NUMBER = re.compile(r"-?\d[\d_]*(?:\.\d+)?")
 def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
     """The line that has it, and the same line with the new value."""
     there = _counting(matches_in(output), known)
-    what, to = str(known.get("what") or ""), str(known.get("to_written") or known.get("to") or "")
+    what = str(known.get("what") or "")
+    to = beside_old(known) or str(known.get("to_written") or known.get("to") or "")
     old = str(known.get("from_written") or known.get("from") or "")
     wrong, right = misspelling(f"{what} {to}", known["said"])
     if wrong:
@@ -494,7 +496,7 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
         return _from_before(there, what, known)
     found = [one for one in settings_in(there, what) if _meant(one, what)] if what else []
     if old:
-        same = [one for one in found if plain_value(one.value).lower() == old.lower()]
+        same = [one for one in found if _is_value(plain_value(one.value), old)]
         found = same or [one for one in found if old.lower() in one.value.lower()]
     if found:
         best = [one for one in found if one.rate > found[0].rate - 0.08]
@@ -519,6 +521,11 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
     if old or _said_to_become(what, to, str(known["said"])):
         return _replaced(there, old or what, to)
     return None
+
+
+def _is_value(written: str, said: str) -> bool:
+    """ "Two ten" where it says 210."""
+    return said.lower() == written.lower() or written_like(written, said) == written
 
 
 def _as_said(setting: Setting, to: str, known: Known) -> str:
@@ -551,6 +558,21 @@ _NOT_SO = re.compile(
     r"(?i),?\s*\b(?:not|instead of|rather than|as opposed to)\s+(?P<old>[^,.;!?]+?)"
     r"(?= (?:in|on|at|please)\b|[,.;!?]\s|[,.;!?]?$)"
 )
+
+
+def beside_old(known: Known) -> str:
+    """The new value as it stands right before the old one: "two hundred thirty instead of two ten".
+    Empty where what was taken for it is one already, or where nothing stands there."""
+    to, old = str(known.get("to") or ""), str(known.get("from") or "")
+    if not old or numbers_in(to) or not (numbers_in(old) or figures_only(old)):
+        return ""
+    told = re.search(
+        rf"(?i)(?:^|[,.;:!?]\s|\b(?:to|be|is|at)\s)(?P<new>[^,.;:!?]+?),?\s+"
+        rf"(?:instead of|rather than|in place of|not)\s+(?:the )?{re.escape(old)}",
+        str(known["said"]),
+    )
+    figures = numbers_in(told["new"]) if told else []
+    return f"{figures[0]}" if len(figures) == 1 else ""
 
 
 def said_apart(known: Known) -> tuple[str, str]:
@@ -744,7 +766,14 @@ def line_pointed(output: str, known: Known) -> Mapping[str, Any] | None:
     if not known.get("to") and not known.get("from"):
         return None
     found = evidence(CUT.sub("", output), path, said) if path else matches_in(output).there
+    rates = overlap(str(known.get("what") or ""), found)
+    named = tuple(m for m, rate in zip(found, rates, strict=True) if rate >= _NAMED)
+    if any(PAIR.search(one.text) for one in named):  # a value that bears the name is meant
+        found = named
     return {"point": found} if found and (not CUT.search(output) or not path) else None
+
+
+_NAMED = 0.5
 
 
 def line_as_meant(chosen: Sequence[Match], known: Known) -> Mapping[str, Any] | None:
@@ -753,7 +782,7 @@ def line_as_meant(chosen: Sequence[Match], known: Known) -> Mapping[str, Any] | 
     if len(chosen) != 1:
         return None
     line, (_, old) = chosen[0], said_apart(known)
-    to = str(known.get("to_written") or known.get("to") or "")
+    to = beside_old(known) or str(known.get("to_written") or known.get("to") or "")
     if not to:
         return {"ask": "to"}
     if old and (made := _replaced([line], old, to)) is not None and "path" in made:
@@ -808,6 +837,8 @@ def _replaced(there: Sequence[Match], old: str, new: str) -> Mapping[str, Any] |
                 return None  # nor is a tag
             if written_like("1", new) and re.match(r"[\"'`*]*\s*[:=,|]", match.text[one.end() :]):
                 return None  # what has a value is not written over by one
+            if _NUMBER.fullmatch(one[0]) and not (new := understood(one[0], new)):
+                return {"ask": "to"}  # a number is not written over by a word
             text = match.text[: one.start()] + cased_like(one[0], new) + match.text[one.end() :]
             return _edit(match, text, one[0], one[0])
     return None
