@@ -391,6 +391,20 @@ def pointed(words: str, said: str) -> str:
     return subject["who"] if subject and not _POINTS.fullmatch(subject["who"]) else words
 
 
+_STAYS = re.compile(
+    r"(?i)^\W*(?:(?:and|but|just|please|only|so)\W+)*(?:leave|keep|(?:don't|do not|without|not) "
+    r"(?:touch|chang|alter|mov)\w*)\b|\b(?:stays?|remains?|can stay|should stay)\b"
+)
+_CLAUSE = re.compile(r"[,.;:!?]\s+|\s+(?:and|but)\s+")
+
+
+def left_as_it_is(words: str, said: str) -> bool:
+    """Whether a thing is named only to say that it stays: "leave the jump speed where it is"."""
+    name = words.casefold().strip().strip(_END)
+    named = [clause for clause in _CLAUSE.split(said) if name and name in clause.casefold()]
+    return bool(named) and all(_STAYS.search(clause) for clause in named)
+
+
 def whole(words: str, said: str) -> str:
     """The whole name, of which these words are only the end or the beginning: "get rows is a poor
     name, rename it", where only "rows" was copied."""

@@ -62,6 +62,11 @@ _IMPORTS = re.compile(r"^\s*(?:from\s+\S+\s+)?import\b|^\s*(?:use|require|#inclu
 _ASKS_DEFINED = re.compile(
     r"\b(?:define[ds]?|definition|declared?|implement(?:ed|ation)?|lives?|comes? from)\b", re.I
 )
+_BUT_THERE = re.compile(
+    r"(?i)\b(?:besides?|other than|except(?: for)?|apart from|aside from|not counting|but not)\b"
+    r"[^.!?]*\b(?:defin|declar|liv|com(?:es|ing) from|its own)"
+)
+"""All places but the one where it is defined."""
 _ASKS_USED = re.compile(r"\b(?:call(?:s|ed|ing)?|us(?:e|es|ed|ing)|invoke[ds]?|refer\w*)\b", re.I)
 
 
@@ -78,12 +83,16 @@ def places(output: str, known: Known) -> Mapping[str, Any] | None:
         told = f"It's called {joined(list(called)[:FEW], 'or')}, in {where(list(called.values()))}."
         only = next(iter(called)) if len(called) == 1 else ""
         return {"told": told, "called": only, **_spots(list(called.values()))}
-    if _ASKS_DEFINED.search(said) and defined:
+    elsewhere = [m for m in there if m.path not in {one.path for one in defined}]
+    if elsewhere and _BUT_THERE.search(said):
+        there = elsewhere
+    elif _ASKS_DEFINED.search(said) and defined:
         return {"told": f"It's defined in {where(defined)}.", **_spots(defined)}
     if _ASKS_USED.search(said):
         used = [m for m in there if m not in defined and not _IMPORTS.search(m.text)]
         there = used or there
     whole = found.whole or bool(out)
+    whole = whole or there == elsewhere
     number = len(there) if whole else found.count
     least = "at least " if found.least else ""
     beside = f" outside the {left_out(said, whole=True)}" if out else ""
@@ -338,7 +347,7 @@ def _named_so(name: str, wanted: Sequence[str], match: Match, *, at_start: bool)
     if not hit or not parts:
         return 0.0
     unsaid = len([p for p in parts if p not in wanted and not any(_close(w, p) for w in wanted)])
-    rate = len(hit) / len(wanted) - 0.15 * unsaid / len(parts)
+    rate = len(hit) / len(wanted) - 0.2 * unsaid / len(parts)  # its own name before a longer one
     around = [stem(part) for part in pieces(match.path)]
     rate += 0.3 * any(one in around for one in wanted if one not in hit)
     return rate + 0.1 * at_start - 0.2 * ("test" in around and "test" not in wanted)
@@ -564,15 +573,14 @@ def beside_old(known: Known) -> str:
     """The new value as it stands right before the old one: "two hundred thirty instead of two ten".
     Empty where what was taken for it is one already, or where nothing stands there."""
     to, old = str(known.get("to") or ""), str(known.get("from") or "")
-    if not old or numbers_in(to) or not (numbers_in(old) or figures_only(old)):
+    if not old or written_like("1", to) or not written_like("1", old):
         return ""
     told = re.search(
-        rf"(?i)(?:^|[,.;:!?]\s|\b(?:to|be|is|at)\s)(?P<new>[^,.;:!?]+?),?\s+"
+        rf"(?i)(?:.*(?:[,.;:!?]\s|\b(?:to|be|is|at)\s))?(?P<new>[^,.;:!?]+?),?\s+"
         rf"(?:instead of|rather than|in place of|not)\s+(?:the )?{re.escape(old)}",
         str(known["said"]),
     )
-    figures = numbers_in(told["new"]) if told else []
-    return f"{figures[0]}" if len(figures) == 1 else ""
+    return written_like("1", re.sub(r"(?i)\s+now$", "", told["new"])) if told else ""
 
 
 def said_apart(known: Known) -> tuple[str, str]:
@@ -699,6 +707,8 @@ def _from_before(there: Sequence[Match], what: str, known: Known) -> Mapping[str
     """ "Double it": the new value depends on the one that is there. Where none was said, which?"""
     found = [one for one in settings_in(there, what) if _meant(one, what)]
     best = [one for one in found if one.rate > found[0].rate - 0.08] if found else []
+    if best and not known.get("to") and not becomes(known["said"], "1"):
+        return {"ask": "to"}
     paths = {one.match.path for one in best}
     if len(paths) == 1 and len({one.match.number for one in best}) > 1:
         return {"several": True, "file_path": paths.pop()}
