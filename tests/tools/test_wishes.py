@@ -348,7 +348,7 @@ async def test_a_file_that_somebody_has_to_think_of_is_handed_over(bench: Bench)
     bench.answers["task"] = "Task started: t1 with agent 'coder'. It goes on"
     wish = Begin("create", {"file": "sort dot py", "what": "sorts the parcels by weight"})
     told = await bench.say("write sort dot py, it sorts the parcels by weight", wish)
-    assert bench.called == ["task"]
+    assert bench.called == ["glob", "task"]
     assert "handed that over" in told
 
 

@@ -19,6 +19,7 @@ from vivavoce.brain.dialogue.flows.carrying import (
     pointed,
     resume,
 )
+from vivavoce.brain.dialogue.flows.readings import command
 from vivavoce.tools import wording
 from vivavoce.wire.hints import Flow, Hint, Slot, Stage
 
@@ -140,3 +141,16 @@ def test_a_flow_is_there_only_with_all_its_tools() -> None:
     del hints["edit_file"]
     assert "change_value" not in flows_in(hints)
     assert "find_text" in flows_in(hints)
+
+
+def test_of_what_a_command_printed_the_lines_are_told_that_were_asked_for() -> None:
+    output = "Succeeded (exit code 0).\nMISSING HOST\nok USER\nok NAME\nok PORT\n"
+    for said in (
+        "check the settings, I only want what's missing",
+        "run it and tell me the missing",
+    ):
+        told = command(output, {"said": said, "command": "sh check.sh"})
+        assert told == {"told": "It printed: MISSING HOST.", "ok": True}
+    every = command(output, {"said": "run the check", "command": "sh check.sh"})
+    assert every is not None
+    assert "4 lines" in every["told"]

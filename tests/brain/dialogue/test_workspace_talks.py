@@ -746,3 +746,139 @@ def test_work_is_handed_over_in_all_the_words_for_it(talk: Talk) -> None:
     said = "The login page is slow. Have a look at why and fix it in the code."
     talk.says(said, begin("delegate", what="The"))
     assert talk.calls == [("task", {"instruction": said.rstrip(".")})]
+
+
+# --- What must not be written -------------------------------------------------------------------
+
+
+def with_files(folder: Folder, **texts: str) -> None:
+    for name, text in texts.items():
+        (folder.root / name.replace("__", ".")).write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (
+            "baguettes go up, two hundred thirty cents instead of two ten, in the prices file",
+            {"what": "baguettes", "to": "up", "from": "two ten"},
+        ),
+        (
+            "flour got dear. the baguette is two thirty now, not two ten",
+            {"what": "the baguette", "to": "dear", "from": "two ten"},
+        ),
+        (
+            "set the baguette to two hundred and thirty rather than two ten",
+            {"what": "baguette", "to": "rather", "from": "two ten"},
+        ),
+    ],
+)
+def test_a_price_becomes_the_number_that_stands_beside_the_old_one(
+    talk: Talk, folder: Folder, said: str, words: dict[str, str]
+) -> None:
+    with_files(
+        folder, prices__py='P = {\n    "rye": 520,\n    "baguette": 210,\n    "bun": 95,\n}\n'
+    )
+    talk.says(said, begin("change", file="prices.py", **words))
+    assert '"baguette": 230,' in folder.text("prices.py")
+
+
+def test_a_number_is_never_written_over_by_a_word(talk: Talk, folder: Folder) -> None:
+    with_files(folder, prices__py='P = {\n    "baguette": 210,\n}\n')
+    words = {"what": "the baguette", "to": "up", "from": "two ten"}
+    told = talk.says("baguettes go up from two ten", begin("change", file="prices.py", **words))
+    assert '"baguette": 210,' in folder.text("prices.py")
+    assert told.endswith("?")
+
+
+def test_a_line_of_another_name_is_not_taken_for_the_one_that_is_named(
+    talk: Talk, folder: Folder
+) -> None:
+    text = "names:\n  rye bread: soon\n  white bread: soon\n"
+    with_files(folder, shop__yaml=text)
+    talk.points = lambda point: (len(point.lines) - 1,)
+    talk.says("the rye bread comes later", begin("change", what="the rye", to="later"))
+    assert "white bread: soon" in folder.text("shop.yaml")
+
+
+@pytest.mark.parametrize(
+    ("file", "what"),
+    [
+        ("requirements", "rich"),
+        ("requirements dot txt", "the line rich"),
+        ("requirements", "httpx"),
+    ],
+)
+def test_what_is_there_is_added_to_and_not_written_over(
+    talk: Talk, folder: Folder, file: str, what: str
+) -> None:
+    with_files(folder, requirements__txt="flask==3.0.3\nrequests>=2.31\n")
+    told = talk.says(f"we need {what} in the {file} too", begin("create", file=file, what=what))
+    kept = folder.text("requirements.txt")
+    assert kept.startswith("flask==3.0.3\nrequests>=2.31\n")
+    assert what.removeprefix("the line ") in kept
+    assert "in place of" not in told
+
+
+def test_written_over_is_what_shall_be_written_over(talk: Talk, folder: Folder) -> None:
+    with_files(folder, notes__txt="old\n")
+    said = "overwrite notes dot txt with the word fresh"
+    talk.says(said, begin("create", file="notes dot txt", what="fresh"))
+    assert folder.text("notes.txt") == "fresh\n"
+
+
+@pytest.mark.parametrize("again", [begin("change", what="it", to="warn"), fill(to="warn")])
+def test_another_value_comes_in_the_place_of_the_one_that_was_just_set(
+    talk: Talk, folder: Folder, again: Any
+) -> None:
+    with_files(folder, log__json='{\n  "alarm": 140,\n  "log_level": "info"\n}\n')
+    talk.says("log level on debug", begin("change", what="the log level", to="debug"))
+    told = talk.says("Hmm, no, that fills the card in a day. Make it warn.", UNDO, again)
+    assert '"log_level": "warn"' in folder.text("log.json")
+    assert "warn" in told
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "go eleven hundred, leave the jump speed where it is",
+        "make that eleven hundred, but don't touch the jump speed",
+        "eleven hundred then, and the jump speed stays",
+        "eleven hundred. keep the jump speed as it is",
+    ],
+)
+def test_what_shall_stay_is_not_what_is_changed(talk: Talk, folder: Folder, said: str) -> None:
+    with_files(folder, game__lua="return {\n  gravity = 800,\n  jump_speed = 420,\n}\n")
+    talk.says("gravity to nine hundred", begin("change", what="gravity", to="nine hundred"))
+    talk.says(said, begin("change", what="the jump speed", to="eleven hundred"))
+    assert folder.text("game.lua") == "return {\n  gravity = 1100,\n  jump_speed = 420,\n}\n"
+
+
+def test_a_change_without_a_value_is_asked_about_and_goes_to_its_own_name(
+    talk: Talk, folder: Folder
+) -> None:
+    with_files(folder, net__json='{\n  "port": 3000,\n  "streamPort": 3002\n}\n')
+    asked = talk.says("could you change the port in net.json?", begin("change", what="the port"))
+    assert asked.endswith("?")
+    talk.says("make it three one zero zero", fill(to="three one zero zero"))
+    assert folder.text("net.json") == '{\n  "port": 3100,\n  "streamPort": 3002\n}\n'
+
+
+def test_what_is_pointed_at_was_said_in_the_sentence_before(talk: Talk, folder: Folder) -> None:
+    with_files(folder, essays__md="- [ ] mark the essays\n- [ ] email the office\n")
+    said = "the essays are finished, hurray! tick them off in essays dot md"
+    talk.says(said, begin("tick", what="them", file="essays dot md"))
+    assert folder.text("essays.md") == "- [x] mark the essays\n- [ ] email the office\n"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "which file calls scale, besides the one where it lives?",
+        "who uses scale, apart from where it is defined?",
+    ],
+)
+def test_where_something_is_used_is_not_where_it_is_defined(talk: Talk, said: str) -> None:
+    told = talk.says(said, begin("find", what="scale"))
+    assert "b.py" in told
+    assert "a.py" not in told

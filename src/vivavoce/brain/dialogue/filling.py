@@ -312,7 +312,8 @@ def _put(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
     there = wish if wish.amends is None else wish.amends.wish
     before = str(there.values.get(name, ""))
     renamed = wish.amends is not None or (before and utterances.replaced(heard.said, before))
-    if slot.kind == "words" and renamed:
+    # What a flow is told is a value, as it was said, and no title.
+    if slot.kind == "words" and renamed and not isinstance(heard.world.hints[wish.tool], Flow):
         value = retitled(before, words, wish, heard)
     elif slot.kind == "time":
         value = _time(wish, name, words, heard)

@@ -91,9 +91,28 @@ class Utterance:
                 found.append(replace(command, slots=slots))
         return found
 
+    def _in_its_place(self, commands: Sequence[Command]) -> Sequence[Command]:
+        """ "No, that fills the disk. Make it warn": what was done gets another value, and is not
+        taken back as well."""
+        if Plain("undo") not in commands or not self._just_done():
+            return commands
+        deed = self.before.last[-1]
+        kept: list[Command] = []
+        for command in commands:
+            if isinstance(command, Begin) and self._tool(command.wish) == deed.wish.tool:
+                said = {n: w for n, w in command.slots.items() if not titles.points(w)}
+                if said and len(said) < len(command.slots):
+                    kept.append(Fill(said, sure=command.sure))
+                    continue
+            kept.append(command)
+        if any(isinstance(command, Fill) for command in kept):
+            return [command for command in kept if command != Plain("undo")]
+        return commands
+
     def meant(self, commands: Sequence[Command]) -> list[Command]:
         if self.beside or self.said != self.heard:
             commands = self._own(commands)
+        commands = self._in_its_place(commands)
         if any(self._taken_back(one) for one in commands):
             commands = [c for c in commands if not self._taken_back(c)] or [Plain("drop")]
         if answers.wants_no_more(self.said):  # whatever the model hears in it

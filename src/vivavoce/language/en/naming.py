@@ -95,7 +95,13 @@ def stem(word: str) -> str:
         if word.endswith(end) and len(word) - len(end) >= least and not word.endswith("ss"):
             word = word[: -len(end)]
             break
+    if len(word) > _SILENT and word.endswith("e"):  # "prices" and "price", "caching" and "cache"
+        word = word[:-1]
     return word[:-1] if len(word) > 3 and word[-1:] == word[-2:-1] else word
+
+
+_SILENT = 4
+"""Letters: in shorter words an e at the end tells them apart."""
 
 
 def telling(text: str) -> list[str]:
@@ -383,6 +389,20 @@ def pointed(words: str, said: str) -> str:
         return words
     subject = _SUBJECT.search(said)
     return subject["who"] if subject and not _POINTS.fullmatch(subject["who"]) else words
+
+
+_STAYS = re.compile(
+    r"(?i)^\W*(?:(?:and|but|just|please|only|so)\W+)*(?:leave|keep|(?:don't|do not|without|not) "
+    r"(?:touch|chang|alter|mov)\w*)\b|\b(?:stays?|remains?|can stay|should stay)\b"
+)
+_CLAUSE = re.compile(r"[,.;:!?]\s+|\s+(?:and|but)\s+")
+
+
+def left_as_it_is(words: str, said: str) -> bool:
+    """Whether a thing is named only to say that it stays: "leave the jump speed where it is"."""
+    name = words.casefold().strip().strip(_END)
+    named = [clause for clause in _CLAUSE.split(said) if name and name in clause.casefold()]
+    return bool(named) and all(_STAYS.search(clause) for clause in named)
 
 
 def whole(words: str, said: str) -> str:

@@ -167,8 +167,11 @@ def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next
         pointing = _IT_NAMED.fullmatch(str(known["what"]).strip(" .!?")) is not None
         # "Rename it to apply voucher": what it becomes was copied for what it is.
         only_new = known["what"] == known.get("to") and _IT_BECOMES.search(said) is not None
-        if scene.name and (pointing or only_new):
+        stays = "to" in known and naming.left_as_it_is(str(known["what"]), said)
+        if scene.name and (pointing or only_new or stays):
             known["what"] = scene.name
+        elif stays:
+            del known["what"]
     if ":content}" in flow.makes.get("what", "") and "what" in known:
         known["what"] = naming.dictated_part(str(known["what"]), said)
     if scene.value and flow.does == "act":
@@ -183,6 +186,8 @@ def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next
             if found := made(template, known):
                 known[name] = found[0]
     running = Running(flow=flow.name, known=known, scene=scene)
+    if "what" in flow.slots and flow.slots["what"].required and "what" not in known:
+        return _ask(flow, running, "what")
     if flow.does == "act" and _POINTS.fullmatch(str(known.get("what") or "").strip(" .!?")):
         return _ask(flow, running, "what")
     return _forward(flow, running)

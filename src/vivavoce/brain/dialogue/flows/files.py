@@ -74,6 +74,24 @@ def how_many_names(output: str, known: Known) -> Mapping[str, Any] | None:
     return found or {"told": "None: there are no such files.", "count": 0}
 
 
+_OVER = re.compile(
+    r"(?i)\b(?:overwrit\w*|replac\w*|instead|write (?:it )?over|from scratch|anew|all new|"
+    r"start (?:it )?(?:over|again|afresh)|make (?:it|that) (?:just|only))\b"
+)
+
+
+def there_already(output: str, known: Known) -> Mapping[str, Any]:
+    """Whether what shall be made is a file that is there: then it is added to, or that is said,
+    unless it shall be written over."""
+    found = names_in(output).there
+    if not found or _OVER.search(str(known["said"])):
+        return {"there": False}
+    text = str(known.get("text") or "")
+    if text.count("\n") > 1 or not text:
+        return {"told": f"There is a {spoken_path(found[0])} already, and I leave it as it is."}
+    return {"there": True, "file_path": found[0], "what": text.rstrip("\n")}
+
+
 # --- Adding a line
 
 
@@ -193,15 +211,20 @@ def _plain(line: str) -> str:
     return prose(_BULLET.sub("", line))
 
 
+_ONLY_POINTS = re.compile(r"(?i)\W*(?:it|that|this|them|those|these)(?: ones?)?\W*")
+
+
 def _meant_line(lines: Sequence[str], what: str, said: str) -> int | None:
     heads = [at for at, line in enumerate(lines) if _HEADING.match(line)]
     items = [at for at, line in enumerate(lines) if _BULLET.match(line)]
     items = items or [at for at, line in enumerate(lines) if line.strip() and at not in heads]
-    asked = {stem(word) for word in telling(what)} - ASKING
+    # "The essays are finished, tick them off": what is pointed at was said before.
+    points = _ONLY_POINTS.fullmatch(what) is not None
+    asked = {stem(word) for word in telling(said if points else what)} - ASKING
     rates = {at: len(asked & set(map(stem, pieces(lines[at])))) for at in items}
     best = max(rates.values(), default=0)
     fits = [at for at, rate in rates.items() if best and rate == best]
-    if len(fits) == 1 and (best * 2 >= len(asked) or best > 1):
+    if len(fits) == 1 and (points or best * 2 >= len(asked) or best > 1):
         return fits[0]
     nth = _NTH.search(what) or _NTH.search(said)
     if nth and items and not fits:

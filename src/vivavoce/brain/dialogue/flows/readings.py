@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
@@ -48,7 +49,8 @@ def command(output: str, known: Known) -> Mapping[str, Any] | None:
         return {"told": tests, "ok": done.ok}
     last = clipped(done.lines[-1]) if done.lines else ""
     if done.ok:
-        told = _printed(done.lines) if done.lines else "It ran and printed nothing."
+        asked = _asked_of(done.lines, str(known["said"]))
+        told = _printed(asked or done.lines) if done.lines else "It ran and printed nothing."
     else:
         how = re.sub(r"^Failed \(exit code (\d+)\)(?:: )?(.*)\.$", _how, done.how)
         told = f"{sentence(how)} {sentence(f'The last line is: {last}') if last else ''}"
@@ -63,6 +65,14 @@ def _printed(lines: Sequence[str]) -> str:
     if len(lines) <= FEW:
         return "It printed: " + " ".join(sentence(clipped(line)) for line in lines)
     return f"It went through, with {len(lines)} lines. The last is: {sentence(clipped(lines[-1]))}"
+
+
+def _asked_of(lines: Sequence[str], said: str) -> Sequence[str]:
+    """Those that are marked with a word that was said: "only tell me what's missing"."""
+    words = {stem(word) for word in telling(said)} - ASKING
+    marks = Counter(stem(one) for line in lines for one in pieces(line)[:1])
+    named = {word for word in words if 0 < marks[word] < len(lines)}
+    return [line for line in lines if set(map(stem, pieces(line)[:1])) & named]
 
 
 _RAN = re.compile(r"^Ran (\d+) tests?", re.MULTILINE)
@@ -404,6 +414,7 @@ READINGS: Mapping[str, Reading] = {
         text.function,
         files.names,
         files.how_many_names,
+        files.there_already,
         files.end_of_file,
         files.end_of_part,
         files.added,

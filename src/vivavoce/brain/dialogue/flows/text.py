@@ -22,6 +22,7 @@ from vivavoce.brain.dialogue.flows.results import (
     joined,
     left_out,
     matches_in,
+    overlap,
     prose,
     sentence,
     spoken_path,
@@ -61,6 +62,11 @@ _IMPORTS = re.compile(r"^\s*(?:from\s+\S+\s+)?import\b|^\s*(?:use|require|#inclu
 _ASKS_DEFINED = re.compile(
     r"\b(?:define[ds]?|definition|declared?|implement(?:ed|ation)?|lives?|comes? from)\b", re.I
 )
+_BUT_THERE = re.compile(
+    r"(?i)\b(?:besides?|other than|except(?: for)?|apart from|aside from|not counting|but not)\b"
+    r"[^.!?]*\b(?:defin|declar|liv|com(?:es|ing) from|its own)"
+)
+"""All places but the one where it is defined."""
 _ASKS_USED = re.compile(r"\b(?:call(?:s|ed|ing)?|us(?:e|es|ed|ing)|invoke[ds]?|refer\w*)\b", re.I)
 
 
@@ -77,12 +83,16 @@ def places(output: str, known: Known) -> Mapping[str, Any] | None:
         told = f"It's called {joined(list(called)[:FEW], 'or')}, in {where(list(called.values()))}."
         only = next(iter(called)) if len(called) == 1 else ""
         return {"told": told, "called": only, **_spots(list(called.values()))}
-    if _ASKS_DEFINED.search(said) and defined:
+    elsewhere = [m for m in there if m.path not in {one.path for one in defined}]
+    if elsewhere and _BUT_THERE.search(said):
+        there = elsewhere
+    elif _ASKS_DEFINED.search(said) and defined:
         return {"told": f"It's defined in {where(defined)}.", **_spots(defined)}
     if _ASKS_USED.search(said):
         used = [m for m in there if m not in defined and not _IMPORTS.search(m.text)]
         there = used or there
     whole = found.whole or bool(out)
+    whole = whole or there == elsewhere
     number = len(there) if whole else found.count
     least = "at least " if found.least else ""
     beside = f" outside the {left_out(said, whole=True)}" if out else ""
@@ -337,7 +347,7 @@ def _named_so(name: str, wanted: Sequence[str], match: Match, *, at_start: bool)
     if not hit or not parts:
         return 0.0
     unsaid = len([p for p in parts if p not in wanted and not any(_close(w, p) for w in wanted)])
-    rate = len(hit) / len(wanted) - 0.15 * unsaid / len(parts)
+    rate = len(hit) / len(wanted) - 0.2 * unsaid / len(parts)  # its own name before a longer one
     around = [stem(part) for part in pieces(match.path)]
     rate += 0.3 * any(one in around for one in wanted if one not in hit)
     return rate + 0.1 * at_start - 0.2 * ("test" in around and "test" not in wanted)
@@ -479,7 +489,8 @@ _NUMBER = re.compile(r"-?\d[\d_]*(?:\.\d+)?")
 def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
     """The line that has it, and the same line with the new value."""
     there = _counting(matches_in(output), known)
-    what, to = str(known.get("what") or ""), str(known.get("to_written") or known.get("to") or "")
+    what = str(known.get("what") or "")
+    to = beside_old(known) or str(known.get("to_written") or known.get("to") or "")
     old = str(known.get("from_written") or known.get("from") or "")
     wrong, right = misspelling(f"{what} {to}", known["said"])
     if wrong:
@@ -494,7 +505,7 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
         return _from_before(there, what, known)
     found = [one for one in settings_in(there, what) if _meant(one, what)] if what else []
     if old:
-        same = [one for one in found if plain_value(one.value).lower() == old.lower()]
+        same = [one for one in found if _is_value(plain_value(one.value), old)]
         found = same or [one for one in found if old.lower() in one.value.lower()]
     if found:
         best = [one for one in found if one.rate > found[0].rate - 0.08]
@@ -519,6 +530,11 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
     if old or _said_to_become(what, to, str(known["said"])):
         return _replaced(there, old or what, to)
     return None
+
+
+def _is_value(written: str, said: str) -> bool:
+    """ "Two ten" where it says 210."""
+    return said.lower() == written.lower() or written_like(written, said) == written
 
 
 def _as_said(setting: Setting, to: str, known: Known) -> str:
@@ -551,6 +567,20 @@ _NOT_SO = re.compile(
     r"(?i),?\s*\b(?:not|instead of|rather than|as opposed to)\s+(?P<old>[^,.;!?]+?)"
     r"(?= (?:in|on|at|please)\b|[,.;!?]\s|[,.;!?]?$)"
 )
+
+
+def beside_old(known: Known) -> str:
+    """The new value as it stands right before the old one: "two hundred thirty instead of two ten".
+    Empty where what was taken for it is one already, or where nothing stands there."""
+    to, old = str(known.get("to") or ""), str(known.get("from") or "")
+    if not old or written_like("1", to) or not written_like("1", old):
+        return ""
+    told = re.search(
+        rf"(?i)(?:.*(?:[,.;:!?]\s|\b(?:to|be|is|at)\s))?(?P<new>[^,.;:!?]+?),?\s+"
+        rf"(?:instead of|rather than|in place of|not)\s+(?:the )?{re.escape(old)}",
+        str(known["said"]),
+    )
+    return written_like("1", re.sub(r"(?i)\s+now$", "", told["new"])) if told else ""
 
 
 def said_apart(known: Known) -> tuple[str, str]:
@@ -677,6 +707,8 @@ def _from_before(there: Sequence[Match], what: str, known: Known) -> Mapping[str
     """ "Double it": the new value depends on the one that is there. Where none was said, which?"""
     found = [one for one in settings_in(there, what) if _meant(one, what)]
     best = [one for one in found if one.rate > found[0].rate - 0.08] if found else []
+    if best and not known.get("to") and not becomes(known["said"], "1"):
+        return {"ask": "to"}
     paths = {one.match.path for one in best}
     if len(paths) == 1 and len({one.match.number for one in best}) > 1:
         return {"several": True, "file_path": paths.pop()}
@@ -744,7 +776,14 @@ def line_pointed(output: str, known: Known) -> Mapping[str, Any] | None:
     if not known.get("to") and not known.get("from"):
         return None
     found = evidence(CUT.sub("", output), path, said) if path else matches_in(output).there
+    rates = overlap(str(known.get("what") or ""), found)
+    named = tuple(m for m, rate in zip(found, rates, strict=True) if rate >= _NAMED)
+    if any(PAIR.search(one.text) for one in named):  # a value that bears the name is meant
+        found = named
     return {"point": found} if found and (not CUT.search(output) or not path) else None
+
+
+_NAMED = 0.5
 
 
 def line_as_meant(chosen: Sequence[Match], known: Known) -> Mapping[str, Any] | None:
@@ -753,7 +792,7 @@ def line_as_meant(chosen: Sequence[Match], known: Known) -> Mapping[str, Any] | 
     if len(chosen) != 1:
         return None
     line, (_, old) = chosen[0], said_apart(known)
-    to = str(known.get("to_written") or known.get("to") or "")
+    to = beside_old(known) or str(known.get("to_written") or known.get("to") or "")
     if not to:
         return {"ask": "to"}
     if old and (made := _replaced([line], old, to)) is not None and "path" in made:
@@ -808,6 +847,8 @@ def _replaced(there: Sequence[Match], old: str, new: str) -> Mapping[str, Any] |
                 return None  # nor is a tag
             if written_like("1", new) and re.match(r"[\"'`*]*\s*[:=,|]", match.text[one.end() :]):
                 return None  # what has a value is not written over by one
+            if _NUMBER.fullmatch(one[0]) and not (new := understood(one[0], new)):
+                return {"ask": "to"}  # a number is not written over by a word
             text = match.text[: one.start()] + cased_like(one[0], new) + match.text[one.end() :]
             return _edit(match, text, one[0], one[0])
     return None
