@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill
 from vivavoce.brain.dialogue.state import State, Wish, World
-from vivavoce.brain.dialogue.things import Found, Known, resolve, sets_in
+from vivavoce.brain.dialogue.things import Found, Known, closer, of_whom, resolve, sets_in
 from vivavoce.language.en import mentions, titles, utterances
 from vivavoce.language.en.mentions import places_in
 from vivavoce.language.en.numbers import numbers_in
@@ -377,8 +377,19 @@ def find_things(
         asking = known._replace(things=asked)
         found = resolve(words, asking, many=slot.many, said=heard.said, loose=loose)
         if found.ids or len(asked) == len(there):
-            return found
-    return resolve(words, known, many=slot.many, said=heard.said, loose=loose)
+            return _there(found, words, slot, known, heard)
+    found = resolve(words, known, many=slot.many, said=heard.said, loose=loose)
+    return _there(found, words, slot, known, heard)
+
+
+def _there(found: Found, words: str, slot: Slot, known: Known, heard: Heard) -> Found:
+    """What was found, unless the words name something better that was done away with in this talk:
+    the viewing that is gone is not the other viewing."""
+    if len(found.ids) > 1 or means_all(words):
+        return found
+    closed = [t for t in heard.state.things.values() if not t.open and slot.of in ("", t.kind)]
+    gone = closer(words, known.things, closed, known)
+    return Found(gone=tuple(gone)) if gone else found
 
 
 def _thing(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
@@ -397,7 +408,12 @@ def _thing(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
         # "The plumber cancelled. Take him off the list."
         named = find_things(slot, untimed(heard), replace(heard, said=""), loose=True)
         found = named if len(named.ids) == 1 or not found.left else found
+    if len(found.ids) > 1:
+        before = heard.said[: max(heard.said.casefold().rfind(words.casefold()), 0)]
+        theirs = of_whom(found.ids, words, before, candidates(slot, heard.state))
+        found = Found(ids=theirs)
     values = {key: one for key, one in wish.values.items() if key != name}
+    wish = replace(wish, gone=found.gone)
     if len(found.ids) == 1:
         return replace(wish, values={**values, name: found.ids[0]}, many=(), left=())
     if found.ids and slot.many:

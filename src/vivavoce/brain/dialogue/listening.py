@@ -124,6 +124,8 @@ class _Turn(Utterance):
         slots, said = self._finished(tool, command.slots), self._stretch(command)
         wish = self._but_others(self._filled(self._new(tool), slots, spans, said), command)
         wish = self._put_off(self._undated(wish, said), said)
+        if self._is_gone(wish):
+            return
         missing = completing.gap(wish, self.state, self.world)
         if missing is not None and missing.kind == "none" and answers.lets_go(self.said):
             self._drop()  # nothing is meant by it: "never mind, it's gone"
@@ -143,6 +145,21 @@ class _Turn(Utterance):
         anchor = wish.values.get(filling.anchor_slot(self.world.hints[tool]) or "")
         self._counted_from([one for one in self.begun if anchor in self._things_of(one)])
         self.begun.append(wish)
+
+    def _is_gone(self, wish: Wish) -> bool:
+        """Whether it is about what was done away with in this talk: that is said, and nothing that
+        is only called a bit like it is taken instead."""
+        gone = [self.state.things[one] for one in wish.gone if one in self.state.things]
+        if not gone or self._things_of(wish):
+            return False
+        self.state = replace(
+            self.state, notes=(*self.state.notes, wording.words(
+                "closed", self.state, self.world, title=wording.listed([t.title for t in gone])
+            )),
+        )  # fmt: skip
+        self.waiting = [w for w in self.waiting if w.number != wish.number]
+        self.begun = [w for w in self.begun if w.number != wish.number]
+        return True
 
     def _still_open(self, wish: Wish) -> bool:
         """What is said not to be done yet is not ticked off."""
@@ -373,7 +390,9 @@ class _Turn(Utterance):
         if wish is None:
             self._correct(command, spans)
             return
-        self._replace(self._filled(wish, command.slots, spans))
+        filled = self._filled(wish, command.slots, spans)
+        if not self._is_gone(filled):
+            self._replace(filled)
 
     def _fill_beside(self) -> None:
         """What the answer says of other open wishes."""

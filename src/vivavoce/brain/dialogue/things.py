@@ -44,6 +44,8 @@ class Found(Record):
 
     ids: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    """Of those that are not there any more: what the words name better than anything that is."""
 
 
 class Known(NamedTuple):
@@ -292,6 +294,57 @@ def _by_title(content: Sequence[str], things: Sequence[Thing], *, every: bool = 
             scores[thing.id] = score
     best = max(scores.values(), default=0.0)
     return [id_ for id_, score in scores.items() if every or score > best - 0.01]
+
+
+_ONLY = re.compile(r"(?i)\b(?:just|only|solely|nothing but|but not|except|apart from|other than)\b")
+
+
+def only_some(text: str) -> bool:
+    """ "Just the hurling": some, and not the others."""
+    return _ONLY.search(text) is not None
+
+
+def some_of(text: str, things: Sequence[Thing]) -> tuple[str, ...] | None:
+    """Of things that were asked about, those that an answer names, or all but those of which it
+    says that they stay; None where it names none, or all."""
+    text = excepting(text)
+    parts = CLAUSE.split(text)
+    spared = {id_ for part in parts if stays(part) for id_ in named(part, things, loose=True)}
+    wanted = " ".join(part for part in parts if not stays(part))
+    if spared and len(spared) < len(things):
+        return tuple(thing.id for thing in things if thing.id not in spared)
+    meant = named(wanted, things, loose=True)
+    every = ALL & set(plain_words(wanted)) and not only_some(wanted)
+    if every or not meant or len(meant) == len(things):
+        return None
+    return tuple(thing.id for thing in things if thing.id in meant)
+
+
+def closer(words: str, there: Sequence[Thing], gone: Sequence[Thing], known: Known) -> list[str]:
+    """Those of the gone that the words name better than any that is there."""
+    content = _content(words, known._replace(things=[*there, *gone]))
+    best = _by_title(content, [*there, *gone]) if content and gone else []
+    ids = {thing.id for thing in gone}
+    return best if set(best) <= ids else []
+
+
+def of_whom(ids: Sequence[str], words: str, before: str, things: Sequence[Thing]) -> tuple[str, ...]:
+    """ "Oisín is ill, take off whatever he has tomorrow": of these only what has the name of who was
+    spoken of last. All of them where nobody was, or nothing has the name."""
+    if not _SOMEBODYS.search(words):
+        return tuple(ids)
+    titles = {thing.id: plain_words(thing.title) for thing in things if thing.id in ids}
+    for name in reversed(WORD.findall(before)):
+        said = plain_words(name)
+        if not name[:1].isupper() or not said or said[0] in STOP:
+            continue
+        theirs = [id_ for id_, title in titles.items() if any(near(said[0], t) for t in title)]
+        if theirs:
+            return tuple(theirs)
+    return tuple(ids)
+
+
+_SOMEBODYS = re.compile(r"(?i)\b(?:he|she|they|his|her|hers|their|theirs)(?:['’]\w+)?\b")
 
 
 def _beside(best: str, content: Sequence[str], things: Sequence[Thing]) -> list[str]:

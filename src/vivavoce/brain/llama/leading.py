@@ -43,8 +43,9 @@ from vivavoce.brain.dialogue.state import world as world_of
 from vivavoce.brain.llama.likeness import Likeness
 from vivavoce.brain.llama.reader import Reader
 from vivavoce.brain.llama.server import Heard
+from vivavoce.language.en.denying import undenied
 from vivavoce.language.en.sayings import SAYINGS
-from vivavoce.language.en.utterances import asks, questions, repaired, undenied
+from vivavoce.language.en.utterances import asks, questions, repaired
 from vivavoce.wire.brain import (
     Ask,
     Awaited,

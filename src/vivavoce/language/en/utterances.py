@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
+from vivavoce.language.en.denying import undenied
 from vivavoce.language.en.ending import VERBS, ending
 from vivavoce.language.en.mentions import times_in
 
@@ -460,20 +461,6 @@ def replaced(text: str, title: str) -> str:
         if fits and re.search(r"[^\W_]", right) and not times_in(right):
             return right
     return ""
-
-
-_OPPOSITE = re.compile(
-    r"(?is)(?P<head>^|[.;!?]\s)(?:(?:please|can you|could you|just|ok(?:ay)?),?\s+)*"
-    r"(?P<verb>[a-z]+) (?P<what>\w[\w'’-]*(?: \w[\w'’-]*){0,5}?)(?:,? please)?[.,;!?…—-]"
-    r"[^.;!?]{0,40}(?:[.;!?…]\s*[^.;!?]{0,40}?)?\b(?:don['’]t|do not) (?:actually )?(?P=verb) "
-    r"(?:it|that|them|this)\b[\s,.;:!—-]*(?P<rest>\w.+)$"
-)
-"""An order and its very opposite: "Cancel the club. No, don't cancel it, it's at nine now." What
-it is about stays, and what comes after."""
-
-
-def undenied(text: str) -> str:
-    return _OPPOSITE.sub(lambda m: f"{m['head']}{m['what'].strip()}: {m['rest']}", text)
 
 
 def repaired(text: str) -> str:
