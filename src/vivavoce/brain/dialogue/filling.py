@@ -18,6 +18,7 @@ from vivavoce.brain.dialogue.commands import Begin, Command, Fill
 from vivavoce.brain.dialogue.state import State, Wish, World
 from vivavoce.brain.dialogue.things import Found, Known, closer, of_whom, resolve, sets_in
 from vivavoce.language.en import mentions, titles, utterances
+from vivavoce.language.en.elsewhere import bare, elsewhere, without_clock
 from vivavoce.language.en.mentions import places_in
 from vivavoce.language.en.numbers import numbers_in
 from vivavoce.language.en.pointing import means_all, nameless
@@ -581,13 +582,26 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
     if text:
         about = any(one.kind == "thing" and one.required for one in hint.slots.values())
         text = mentions.moved_to(text) if about else text
-        text = mentions.elsewhere(text, heard.said)
+        text = elsewhere(text, heard.said, _context(wish, heard))
         found[slot] = text
         if repeat is not None and times.repeats(text):
             found[repeat] = " and ".join(times.repeats(text))
         elif repeat is not None:
             found.pop(repeat, None)
     return found
+
+
+def _context(wish: Wish, heard: Heard) -> list[str]:
+    """What else was said of it, and what it is called: there may be a place in it."""
+    things = heard.state.things
+    ids = [*map(str, wish.values.values()), *wish.many]
+    there = [things[one].title for one in ids if one in things]
+    before = [] if wish.amends is None else [wish.amends.wish.said, *_texts(wish.amends.wish)]
+    return [heard.state.said, wish.said, *_texts(wish), *there, *before]
+
+
+def _texts(wish: Wish) -> list[str]:
+    return [one for one in wish.values.values() if isinstance(one, str)]
 
 
 def _changed(text: str, own: Sequence[times.Span], wish: Wish, heard: Heard) -> str:
@@ -684,6 +698,8 @@ def _joined(said: str, spans: Sequence[times.Span]) -> str:
 def _time(wish: Wish, name: str, words: str, heard: Heard) -> str:
     """The words, with what was said before where they are an answer to "at what time?"."""
     before = str(wish.values.get(name) or wish.refuted.get(name) or "")
+    if before and read(before, wish, heard).place:
+        before = bare(before)  # asked what time that is here, they say it by their own clock
     again = read(words, wish, heard).question
     if again and before and read(before, wish, heard).question == again:
         words = mentions.the_next(
@@ -735,6 +751,8 @@ def _title(words: str, wish: Wish, heard: Heard) -> str:
     text = titles.untimed(words, " ".join(str(wish.words[name]) for name in timed))
     text = titles.stripped(text)
     text = titles.of_what(text, words, heard.said) if text else text
+    text = titles.bare(text)
+    text = without_clock(text, heard.said)
     if not titles.says_something(text):
         pointed = titles.before(words, heard.said) if titles.POINTS.search(words) else ""
         text = titles.stripped(titles.untimed(pointed, None))

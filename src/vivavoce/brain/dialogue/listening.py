@@ -126,6 +126,7 @@ class _Turn(Utterance):
         wish = self._put_off(self._undated(wish, said), said)
         if self._is_gone(wish):
             return
+        wish = self._but_then(wish)
         missing = completing.gap(wish, self.state, self.world)
         if missing is not None and missing.kind == "none" and answers.lets_go(self.said):
             self._drop()  # nothing is meant by it: "never mind, it's gone"
@@ -145,6 +146,25 @@ class _Turn(Utterance):
         anchor = wish.values.get(filling.anchor_slot(self.world.hints[tool]) or "")
         self._counted_from([one for one in self.begun if anchor in self._things_of(one)])
         self.begun.append(wish)
+
+    def _but_then(self, wish: Wish) -> Wish:
+        """Without a new time that is the one it has: nothing would be moved, and so it is said, and
+        asked."""
+        hint = self.world.hints[wish.tool]
+        there = [self.state.things[one] for one in self._things_of(wish)]
+        share = Heard(said=self.said, state=self.state, world=self.world)
+        if wish.amends is not None or not _moves(hint) or len(there) != 1 or there[0].at is None:
+            return wish
+        for name, slot in hint.slots.items():
+            words = str(wish.values.get(name) or "")
+            if slot.kind != "time" or not words or times.repeats(words):
+                continue
+            if filling.read(words, wish, share).at == there[0].at:
+                known = {"title": there[0].title, "when": there[0].when}
+                said = wording.words("same_time", self.state, self.world, **known)
+                self.state = replace(self.state, notes=(*self.state.notes, said))
+                return replace(wish, values={n: v for n, v in wish.values.items() if n != name})
+        return wish
 
     def _is_gone(self, wish: Wish) -> bool:
         """Whether it is about what was done away with in this talk: that is said, and nothing that
@@ -392,7 +412,7 @@ class _Turn(Utterance):
             return
         filled = self._filled(wish, command.slots, spans)
         if not self._is_gone(filled):
-            self._replace(filled)
+            self._replace(self._but_then(filled))
 
     def _fill_beside(self) -> None:
         """What the answer says of other open wishes."""

@@ -11,6 +11,8 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 from vivavoce.brain.dialogue import filling, times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
@@ -19,10 +21,10 @@ from vivavoce.brain.dialogue.flows.arguments import Missing, made
 from vivavoce.brain.dialogue.flows.carrying import of_workspace
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World, makes
 from vivavoce.brain.dialogue.things import named, only_some, sets_in, some_of
-from vivavoce.language.en import answers, denying, naming, titles, utterances
+from vivavoce.language.en import answers, denying, elsewhere, mentions, naming, titles, utterances
 from vivavoce.language.en.ending import VERBS
 from vivavoce.language.en.mentions import places_in
-from vivavoce.language.en.pointing import goes_on, means_all, same_title, similar
+from vivavoce.language.en.pointing import goes_on, means_all, nameless, same_title, similar
 from vivavoce.language.en.wishes import clauses_of
 from vivavoce.language.en.words import STOP
 from vivavoce.wire.hints import Flow, Hint, Slot
@@ -99,13 +101,20 @@ class Utterance:
             commands = self._own(commands)
         if any(self._taken_back(one) for one in commands):
             commands = [c for c in commands if not self._taken_back(c)] or [Plain("drop")]
+        if (placed := self._placed()) is not None:
+            return [placed]
         if answers.wants_no_more(self.said):  # whatever the model hears in it
             return [Plain("no")]
         if (fewer := self._narrowed(commands)) is not None:
             return fewer
+        if self._just_done() and self.asked is None and denying.protests(self.said):
+            return [Plain("undo")]
         if self._let_be(commands):
             return [self._unwanted()]
         commands = self._undone_orders(commands)
+        if utterances.gives_up(self.said) and all(map(self._begins, commands)):
+            return [UNCLEAR]
+        commands = self._asked_apart(self._told_once(commands))
         if (resumed := self._resumed(commands) or self._misheard(commands)) is not None:
             return [resumed]
         if any(isinstance(c, Begin | Fill) and c.sure for c in commands):
@@ -190,6 +199,120 @@ class Utterance:
             known = [self._as_answer(command) for command in known]
         acts = [c for c in known if not isinstance(c, Plain) or c.kind in ("undo", "drop")]
         return acts or known or [UNCLEAR]
+
+    def _placed(self) -> Fill | None:
+        """ "He's in Lahore", asked what time that is here, of an hour by his clock."""
+        wish = self._asked_wish()
+        slot = self._slot(wish.tool, self.asked.slot) if wish and self.asked else None
+        if wish is None or self.asked is None or slot is None or slot.kind != "time":
+            return None
+        before = str(wish.values.get(self.asked.slot) or wish.refuted.get(self.asked.slot) or "")
+        share = Heard(said="", state=self.state, world=self.world)
+        if not before or times.find(self.said) or not filling.read(before, wish, share).place:
+            return None
+        places = elsewhere.places_in(self.said)
+        if len(places) != 1:
+            return None
+        whole = elsewhere.at_place(before, places[0])
+        values = {n: v for n, v in wish.values.items() if n != self.asked.slot}
+        rest = {n: v for n, v in wish.refuted.items() if n != self.asked.slot}
+        mine = replace(wish, values=values, refuted=rest)
+        self.waiting = [mine if w.number == wish.number else w for w in self.waiting]
+        return Fill({slot.name or self.asked.slot: whole})
+
+    def _begins(self, command: Command) -> bool:
+        """Something new, or nothing."""
+        tool = self._tool(command.wish) if isinstance(command, Begin) else None
+        return not isinstance(command, Begin) or (tool is not None and makes(self.world.hints[tool]))
+
+    def _told_once(self, commands: Sequence[Command]) -> list[Command]:
+        """ "Call Gran at seven. That's seven over there, mind": the second tells of the time of the
+        first, and wishes for nothing."""
+        known: list[Command] = []
+        for command in commands:
+            before = known[-1] if known else None
+            bare = isinstance(command, Begin) and (self._named_at(command) or ("x", ""))[0] == ""
+            if (
+                isinstance(before, Begin)
+                and isinstance(command, Begin)
+                and before.wish == command.wish
+                and bare
+                and utterances.only_tells(command.said)
+                and before.said in self.said
+            ):
+                start, end = self.said.find(before.said), self.said.find(command.said)
+                known[-1] = replace(before, said=self.said[start : end + len(command.said)])
+            else:
+                known.append(command)
+        return known
+
+    def _asked_apart(self, commands: Sequence[Command]) -> list[Command]:
+        """ "What time is the vet? And is there anything else that day?" asks twice: about a thing,
+        and about a day."""
+        known: list[Command] = []
+        for command in commands:
+            slots = self._told_of(command)
+            if slots is None or not isinstance(command, Begin):
+                known.append(command)
+                continue
+            about, when = slots
+            thing, day = command.slots.get(about, ""), command.slots.get(when, "")
+            at = self._when_told(command, about, known)
+            if day and at is not None and (mentions.same_day(day) or times.leans(day)):
+                day = self._day_of(day, at)
+                command = replace(command, slots={**command.slots, when: day})
+            if thing and day and self._two_questions(command, about, when):
+                rest = {n: words for n, words in command.slots.items() if n != when}
+                other = {n: words for n, words in command.slots.items() if n != about}
+                known += [replace(command, slots=rest), replace(command, slots=other)]
+            else:
+                known.append(command)
+        return known
+
+    def _told_of(self, command: Command) -> tuple[str, str] | None:
+        """The short names of the thing and the days that a question can be about."""
+        tool = self._tool(command.wish) if isinstance(command, Begin) else None
+        if tool is None or self.world.hints[tool].does != "tell":
+            return None
+        slots = self.world.hints[tool].slots.items()
+        thing = next((s.name or n for n, s in slots if s.kind == "thing"), None)
+        timed = {s.name or n for h in self.world.hints.values() for n, s in h.slots.items()
+                 if s.kind == "time"}  # fmt: skip
+        when = next((s.name or n for n, s in slots if (s.name or n) in timed), None)
+        return (thing, when) if thing and when else None
+
+    def _when_told(self, command: Begin, about: str, before: Sequence[Command]) -> datetime | None:
+        """When the one thing is that it asks about, or that was spoken of just before."""
+        tool = self._tool(command.wish)
+        assert tool is not None
+        slot = next(s for n, s in self.world.hints[tool].slots.items() if about in (s.name, n))
+        share = Heard(said="", state=self.state, world=self.world)
+        asked = [c.slots[about] for c in (command, *reversed(before))
+                 if isinstance(c, Begin) and c.slots.get(about)]  # fmt: skip
+        ids = next((filling.find_things(slot, words, share).ids for words in asked), None)
+        ids = self.before.view if ids is None else ids
+        there = [self.state.things[one] for one in ids if one in self.state.things]
+        return there[0].at if len(there) == 1 else None
+
+    def _day_of(self, words: str, at: datetime) -> str:
+        """ "That same evening", of something that is then: in words that name the day."""
+        local = at.astimezone(ZoneInfo(self.world.briefing.time_zone))
+        if not mentions.same_day(words):
+            zone = self.world.briefing.time_zone
+            moved = times.meant(words, now=self.world.now, zone=zone, base=at).at
+            local = moved.astimezone(local.tzinfo) if moved is not None else local
+        part = mentions.without_day(words) if mentions.same_day(words) else ""
+        part = part if times.find(part) else ""
+        return f"on {local.day} {local:%B %Y} {part}".strip()
+
+    def _two_questions(self, command: Begin, about: str, when: str) -> bool:
+        """Whether another question begins between what is asked about and the days."""
+        said = self.said.casefold()
+        places = [said.find(command.slots[name].casefold()) for name in (about, when)]
+        if min(places) < 0:
+            return True  # the day was told by the thing
+        first, last = sorted(places)
+        return utterances.asks_again(self.said[first:last])
 
     # --- Orders that are none ---------------------------------------------------------
 
@@ -299,7 +422,7 @@ class Utterance:
         slot = next(s for s in slots if s.kind == "thing" and s.required)
         share = Heard(said="", state=self.state, world=self.world)
         found = filling.find_things(slot, words, share) if words else filling.Found()
-        if not found.ids and not found.left and not found.gone and nameless(words):
+        if not found.ids and not found.gone and nameless(words):
             text = filling.untimed(replace(share, said=command.said or self.said))
             found = filling.find_things(slot, text, share, loose=True)
         return found.ids

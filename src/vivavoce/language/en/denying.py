@@ -22,6 +22,7 @@ _ELSE = (
     r"move|shift|push|postpone|reschedule|bump|delay|put off|change|swap|tick off|tick|"
     r"mark|check off|rename|put down|add|set|snooze"
 )
+_AWAY_NOW = _AWAY.replace("|forget about|forget", "")
 _MIND = (
     r"(?:no|nope|nah|wait|hang on|hold on|actually|sorry|oh|ah|aiyo|hm+|um+|uh+|er+m?|oops|"
     r"on second thoughts?|scratch that|scrap that|strike that|correction|or rather|rather|"
@@ -51,14 +52,13 @@ _DENIAL = re.compile(
 _INSTEAD = re.compile(
     rf"(?i)[\s.,;!?…—–-]+(?:{_MIND}\b[\s,.!…—–-]*)+"
     r"(?=(?:let['’]?s |you (?:can|could) |can you |could you |please |just |rather |instead )*"
-    r"(?:make|move|push|put|shift|bump|postpone|reschedule|change|bring|keep|leave|delay|slide|"
+    r"(?:make|move|push|put|shift|bump|postpone|reschedule|change|bring|delay|slide|"
     r"set|swap)\s+(?:it|that|this|them|him|her)\b)"
 )
 _MIND_AT_ALL = re.compile(
     r"(?i)\b(?:no|nope|nah|wait|hang on|hold on|actually|sorry|oops|on second thoughts?|scratch|"
     r"scrap that|rather|i take (?:it|that) back|stop|don['’]?t)\b"
 )
-_AWAY_NOW = _AWAY.replace("|forget about|forget", "")
 _POINTS = re.compile(r"(?i)(?:it|that|this|them|him|her|those|these|any of (?:it|them))\b")
 _GONE = frozenset(re.sub(r"\\s\+", " ", _AWAY).split("|")) | {"take", "cross", "strike"}
 _OTHERWISE = frozenset(_ELSE.split("|"))
@@ -99,6 +99,21 @@ def only_denies(text: str) -> bool:
 def denies(stretch: str) -> bool:
     """Whether it says of something that it is not to be done away with."""
     return _DENIED_FIRST.search(stretch) is not None
+
+
+def protests(text: str) -> bool:
+    """ "No no, don't delete it!", "I didn't say cancel it", after something was done: nothing else
+    is wanted, but that it had not been done."""
+    return _PROTEST.fullmatch(text.strip()) is not None
+
+
+_PROTEST = re.compile(
+    rf"(?i)(?:{_MIND}\b[\s,.!…—–-]*)*(?:i said |i )?"
+    rf"(?:don['’]?t|do not|didn['’]?t (?:say|want|mean|ask)(?: you)?(?: to)?|never said(?: to)?)\s+"
+    rf"(?:actually\s+|really\s+)?(?:{_AWAY_NOW}|{_ELSE}|take|cross|strike|do|touch)(?:ing)?"
+    rf"(?:\s+(?:it|that|this|them|anything|everything))?{_OFF}"
+    rf"(?:[\s,.!]+(?:please|sorry|yet|at all|{_MIND}))*[\s.!…]*"
+)
 
 
 def let_go_at(text: str) -> int:

@@ -334,6 +334,64 @@ def one_more(text: str) -> str | None:
     return match["rest"] if match else also_the_one(text)
 
 
+_NEXT_QUESTION = re.compile(
+    r"(?i)[?.!;]\s+\S|[,\s]\s*\b(?:and|also|plus|oh)\b[,\s]+(?:also |then )?(?:(?:what|when|which|who|where|"
+    r"how|is|are|do|does|did|am|have|has|can|could|anything|any|will)\b)"
+)
+
+
+def asks_again(between: str) -> bool:
+    """Whether another question begins in it: "the vet? And have I anything else"."""
+    return _NEXT_QUESTION.search(between) is not None
+
+
+_ONLY_TELLS = re.compile(
+    r"(?i)\W*(?:(?:oh|and|but|so|well|mind|now|wait|sorry|no)\b[\s,.]*)*"
+    r"(?:that['’]?s|that is|that would be|that['’]?d be|it['’]?s|i mean|meaning|which is|as in)\b"
+)
+
+
+def only_tells(clause: str) -> bool:
+    """ "That's seven over there": it says more of what was said before."""
+    return _ONLY_TELLS.match(clause) is not None
+
+
+_WAIT = re.compile(
+    r"(?i)\W*(?:(?:oh|ah|um+|uh+|er+m?|sorry|wait|no|okay|ok|eh|hey|yes|yeah|hm+|well|please)\b\W*)*"
+    r"(?:(?:one|just an?|just one|an?|half an?|half|gimme an?|give me (?:just )?(?:an?|one)|"
+    r"wait (?:an?|one))\s+(?:moment|second|sec|minute|mo|min|tick)\b|hang on|hold on|"
+    r"bear with me|hold the line|wait(?: up)?|back in an? \w+|i['’]?ll be right back|"
+    r"let me (?:just )?(?:think|check|look|see|find|get)\b)"
+    r"(?P<rest>.*)"
+)
+_LATE = 90
+"""Letters: who asks for a moment says little more than why."""
+
+
+def asks_to_wait(text: str) -> bool:
+    """ "One moment, there's somebody at the door": nothing is answered, and nothing wanted yet."""
+    match = _WAIT.fullmatch(text.strip())
+    if match is None or len(match["rest"]) > _LATE:
+        return False
+    return not times_in(match["rest"]) and not wants(match["rest"]) and not orders(match["rest"])
+
+
+_GIVEN_UP = re.compile(
+    r"(?i)[\s,.;…—–-]+(?:(?:no|nope|sorry|wait|never ?mind|forget it|ignore (?:that|me)|hang on|"
+    r"hold on|scratch that|oh|ah|argh|ugh|one (?:sec\w*|moment)|just a (?:sec\w*|moment)|"
+    r"not you|excuse me|my apologies|apologies|so sorry)\b[\s,.!…—–-]*)+$"
+)
+
+
+def gives_up(text: str) -> bool:
+    """Somebody broke off in the middle of a sentence and says so: "put the, no. Sorry."."""
+    match = _GIVEN_UP.search(text)
+    if match is None:
+        return False
+    before = text[: match.start()].rstrip(" ,.;…—–-")
+    return ending(before) == "unfinished"
+
+
 def hesitates(text: str) -> bool:
     """Somebody looks for words, or breaks off."""
     return _HESITANT.search(text) is not None
