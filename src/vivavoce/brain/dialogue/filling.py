@@ -230,6 +230,7 @@ def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
             whole = (given[name], *sets_in(heard.said))
             given = {n: w for n, w in given.items() if n == name or not _names(w, whole, heard)}
             spans = [span for span in heard.spans if not _names(span.text, whole, heard)]
+            spans = [part for span in spans for part in _onward_of(span, whole, heard.said)]
             heard = replace(heard, spans=spans)
         wish = _put(wish, name, hint.slots[name], given.pop(name), heard)
     if heard.spans and any(slot.kind == "time" for slot in hint.slots.values()):
@@ -239,6 +240,17 @@ def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
     for name in sorted(given, key=lambda n: hint.slots[n].kind == "words"):
         wish = _put(wish, name, hint.slots[name], given[name], heard)
     return _anchored(_chosen(wish, hint, heard), hint, heard)
+
+
+def _onward_of(span: times.Span, sets: Sequence[str], said: str) -> list[times.Span]:
+    """Of "everything Ines has tomorrow, to Monday" only Monday, though both were marked as one."""
+    for words in sets:
+        end = said.casefold().find(words.casefold()) + len(words)
+        if end >= len(words) and span.start < end < span.end:
+            rest = said[end : span.end]
+            start = end + len(rest) - len(rest.lstrip(" ,"))
+            return [times.Span(start, span.end, said[start : span.end])]
+    return [span]
 
 
 def _names(time: str, things: Sequence[str], heard: Heard) -> bool:
@@ -568,8 +580,14 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
             if not text or _better(longer, text, wish, heard):
                 own, text = sorted((*own, span), key=lambda s: s.start), longer
     text = _changed(text, own, wish, heard)
+    if len(own) > 1 and not read(text, wish, heard).whole:  # "to six, it's always six now"
+        alone = [one.text for one in own if read(one.text, wish, heard).whole]
+        same = {read(one, wish, heard).at for one in alone}
+        text = alone[-1] if len(alone) == len(own) and len(same) == 1 else text
     found = dict(given)
     there = base(wish, hint, heard.state)
+    if there is not None:
+        text = mentions.brought_in(text, heard.said)
     hours = [span.text for span in others if times.says_hour(span.text)]
     if there is not None and hours and times.repeats(text) and not times.says_hour(text):
         text = hours[-1]  # "make it eight, every week like": that it repeats is known
@@ -582,7 +600,8 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
     if text:
         about = any(one.kind == "thing" and one.required for one in hint.slots.values())
         text = mentions.moved_to(text) if about else text
-        text = elsewhere(text, heard.said, _context(wish, heard))
+        if not referring:
+            text = elsewhere(text, heard.said, _context(wish, heard))
         found[slot] = text
         if repeat is not None and times.repeats(text):
             found[repeat] = " and ".join(times.repeats(text))
@@ -630,6 +649,9 @@ def _from_the_other(wish: Wish, heard: Heard) -> str:
 
 
 def _told_by(first: times.Span, second: times.Span, wish: Wish, heard: Heard) -> str:
+    if times.says_hour(first.text):
+        theirs = elsewhere(first.text, heard.said, _context(wish, heard))
+        first = replace(first, text=theirs)
     since, two = read(first.text, wish, heard), len(heard.spans) == 2
     told = two and since.whole and utterances.speaks_to_me(heard.said[: second.start])
     named = since.day and not since.rule and not times.leans(first.text)

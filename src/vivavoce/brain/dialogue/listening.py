@@ -412,7 +412,12 @@ class _Turn(Utterance):
             return
         filled = self._filled(wish, command.slots, spans)
         if not self._is_gone(filled):
-            self._replace(self._but_then(filled))
+            settled = self._but_then(filled)
+            slot = self.asked.slot if self.asked and self._asked_wish() is wish else ""
+            if slot in filled.values and slot not in settled.values and slot in wish.asked:
+                self.waiting = [w for w in self.waiting if w.number != wish.number]
+                return  # asked when instead, they name that time again: it is right as it is
+            self._replace(settled)
 
     def _fill_beside(self) -> None:
         """What the answer says of other open wishes."""
@@ -435,6 +440,10 @@ class _Turn(Utterance):
     def _correct(self, command: Fill, spans: Sequence[times.Span]) -> None:
         """Of what was submitted last; what is not named stays as it is."""
         deed = self._corrected_deed(command)
+        if closed := self._closed(command):
+            known = wording.words("closed", self.state, self.world, title=closed)
+            self.state = replace(self.state, notes=(*self.state.notes, known))
+            return
         if deed is None:
             self._fitting(command, spans)
             return
@@ -463,6 +472,19 @@ class _Turn(Utterance):
                 )
                 return
         self.begun.append(wish)
+
+    def _closed(self, command: Fill) -> str:
+        """The title of what was done away with in this talk, where nothing but that is named."""
+        if len(command.slots) != 1:
+            return ""
+        ((short, words),) = command.slots.items()
+        share = Heard(said="", state=self.state, world=self.world)
+        for hint in self.world.hints.values():
+            for name, slot in hint.slots.items():
+                if slot.kind == "thing" and slot.required and short in (slot.name, name):
+                    gone = filling.find_things(slot, words, share).gone
+                    return self.state.things[gone[0]].title if gone else ""
+        return ""
 
     def _merged(self, wish: Wish, deed: Deed, hint: Hint) -> Wish:
         share = Heard(said=self.said, state=self.state, world=self.world)

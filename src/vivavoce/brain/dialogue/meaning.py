@@ -20,7 +20,7 @@ from vivavoce.brain.dialogue.filling import Heard
 from vivavoce.brain.dialogue.flows.arguments import Missing, made
 from vivavoce.brain.dialogue.flows.carrying import of_workspace
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World, makes
-from vivavoce.brain.dialogue.things import named, only_some, sets_in, some_of
+from vivavoce.brain.dialogue.things import named, only_some, sets_in, some_of, spares
 from vivavoce.language.en import answers, denying, elsewhere, mentions, naming, titles, utterances
 from vivavoce.language.en.ending import VERBS
 from vivavoce.language.en.mentions import places_in
@@ -197,7 +197,10 @@ class Utterance:
         known = self._one_deed(known)
         if self._asked_wish() is not None:
             known = [self._as_answer(command) for command in known]
-        acts = [c for c in known if not isinstance(c, Plain) or c.kind in ("undo", "drop")]
+        kept = ("undo", "drop")
+        if self.asked is not None and self.asked.kind == "sure" and all(map(self._begins, known)):
+            kept += ("yes", "no")  # "yes, and remind me at noon to tell them"
+        acts = [c for c in known if not isinstance(c, Plain) or c.kind in kept]
         return acts or known or [UNCLEAR]
 
     def _placed(self) -> Fill | None:
@@ -256,7 +259,13 @@ class Utterance:
                 known.append(command)
                 continue
             about, when = slots
+            if (each := self._asked_of_each(command, about)) is not None:
+                known += each
+                continue
             thing, day = command.slots.get(about, ""), command.slots.get(when, "")
+            if thing and not day and (later := self._asked_later(command, about)):
+                day = later
+                command = replace(command, slots={**command.slots, when: day})
             at = self._when_told(command, about, known)
             if day and at is not None and (mentions.same_day(day) or times.leans(day)):
                 day = self._day_of(day, at)
@@ -268,6 +277,34 @@ class Utterance:
             else:
                 known.append(command)
         return known
+
+    def _asked_of_each(self, command: Begin, about: str) -> list[Command] | None:
+        """ "When's my haircut, and when's choir?": two things, each in a question of its own."""
+        tool = self._tool(command.wish)
+        assert tool is not None
+        slot = next(s for n, s in self.world.hints[tool].slots.items() if about in (s.name, n))
+        share = Heard(said="", state=self.state, world=self.world)
+        words = command.slots.get(about, "")
+        if not words or slot.many or len(filling.find_things(slot, words, share).ids) == 1:
+            return None
+        parts = utterances.questions_in(command.said or self.said)
+        found = [filling.find_things(slot, one, share, loose=True).ids for one in parts]
+        if len(parts) < _TWO or any(len(ids) != 1 for ids in found) or len(set(found)) < _TWO:
+            return None
+        titles_ = [self.state.things[ids[0]].title for ids in found]
+        return [replace(command, slots={about: title}) for title in titles_]
+
+    def _asked_later(self, command: Begin, about: str) -> str:
+        """The days that another question after that about a thing names: "Am I busy the day
+        after?"."""
+        said = command.said or self.said
+        at = said.casefold().find(command.slots[about].casefold())
+        rest = said[at + len(command.slots[about]) :] if at >= 0 else ""
+        if not utterances.asks_again(rest):
+            return ""
+        other = utterances.questions_in(rest)[-1]
+        spans = [span for span in times.find(other) if not span.describes]
+        return spans[0].text if len(spans) == 1 else ""
 
     def _told_of(self, command: Command) -> tuple[str, str] | None:
         """The short names of the thing and the days that a question can be about."""
@@ -297,11 +334,12 @@ class Utterance:
     def _day_of(self, words: str, at: datetime) -> str:
         """ "That same evening", of something that is then: in words that name the day."""
         local = at.astimezone(ZoneInfo(self.world.briefing.time_zone))
-        if not mentions.same_day(words):
+        beside = re.search(r"(?i)\b(?:after|before|later|following|next)\b", words) is not None
+        if beside:
             zone = self.world.briefing.time_zone
             moved = times.meant(words, now=self.world.now, zone=zone, base=at).at
             local = moved.astimezone(local.tzinfo) if moved is not None else local
-        part = mentions.without_day(words) if mentions.same_day(words) else ""
+        part = mentions.without_day(words) if mentions.same_day(words) and not beside else ""
         part = part if times.find(part) else ""
         return f"on {local.day} {local:%B %Y} {part}".strip()
 
@@ -450,7 +488,8 @@ class Utterance:
             fewer = found if set(found) < set(wish.many) and found else None
         if not fewer or len(fewer) == len(wish.many):
             return None
-        no = answers.consent(self.said) == "no" and not only_some(self.said)
+        refused = answers.consent(self.said) == "no" and not only_some(self.said)
+        no = refused or (spares(self.said) and not answers.accepts(self.said))
         name = next(n for n, s in slots.items() if s.kind == "thing" and s.many)
         mine = replace(wish, many=tuple(fewer), agreed=not no)
         if len(fewer) == 1:

@@ -155,6 +155,9 @@ def sets_in(text: str) -> list[str]:
         first = re.split(r"[.!?;,]", text[: span.start])[-1]
         every = [m for m in WORD.finditer(first) if m.group().casefold() in ALL][-1:]
         between = plain_words(first[every[0].end() :]) if every else []
+        if every:  # "everything Ines has tomorrow"
+            names = [w for w in WORD.findall(first[every[0].end() :]) if w[:1].isupper()]
+            between = [w for w in between if w not in {t for n in names for t in plain_words(n)}]
         if every and len(between) < _REACH and not set(between) - STOP - GENERIC:
             # Only as far as its day: what it is moved to may be told in the same breath.
             onward = re.search(r"(?i)\W*\b(?:to|until|till|onto)\b", span.text[_TO:])
@@ -299,6 +302,21 @@ def _by_title(content: Sequence[str], things: Sequence[Thing], *, every: bool = 
 _ONLY = re.compile(r"(?i)\b(?:just|only|solely|nothing but|but not|except|apart from|other than)\b")
 
 
+_NOT = re.compile(r"(?i)\s+(?=(?:not|without|minus|skip|and not|but not)\b)")
+_SPARES = re.compile(
+    r"(?i)\W*(?:(?:no|yes|yeah|ok|okay|and|but|just|please|actually)\b\W*)*"
+    r"(?:not|without|minus|skip|don['’]?t|do not|never)\b"
+)
+"""What follows stays."""
+
+
+def spares(text: str) -> bool:
+    """Whether it says of something that it stays."""
+    text = excepting(text)
+    parts = [piece for part in CLAUSE.split(text) for piece in _NOT.split(part)]
+    return any(stays(part) or _SPARES.match(part) for part in parts)
+
+
 def only_some(text: str) -> bool:
     """ "Just the hurling": some, and not the others."""
     return _ONLY.search(text) is not None
@@ -308,9 +326,10 @@ def some_of(text: str, things: Sequence[Thing]) -> tuple[str, ...] | None:
     """Of things that were asked about, those that an answer names, or all but those of which it
     says that they stay; None where it names none, or all."""
     text = excepting(text)
-    parts = CLAUSE.split(text)
-    spared = {id_ for part in parts if stays(part) for id_ in named(part, things, loose=True)}
-    wanted = " ".join(part for part in parts if not stays(part))
+    parts = [piece for part in CLAUSE.split(text) for piece in _NOT.split(part) if piece.strip()]
+    kept = [part for part in parts if stays(part) or _SPARES.match(part)]
+    spared = {id_ for part in kept for id_ in named(part, things, loose=True)}
+    wanted = " ".join(part for part in parts if part not in kept)
     if spared and len(spared) < len(things):
         return tuple(thing.id for thing in things if thing.id not in spared)
     meant = named(wanted, things, loose=True)

@@ -119,19 +119,21 @@ _PROTEST = re.compile(
 def let_go_at(text: str) -> int:
     """Where somebody takes back all they said, and says no more: "… Actually, leave it."; -1 where
     nobody does."""
-    match = _LET_GO.search(text)
-    return match.start() if match is not None else -1
+    for match in _LET_GO.finditer(text):
+        rest = text[match.end() :]
+        if not _wants(rest) and len(rest.split()) <= _CLOSE:
+            return match.start()
+    return -1
 
 
 _LET_GO = re.compile(
     r"(?i)[.!?,;…—–-]+\s*(?:(?:no|nope|nah|actually|wait|oh|hang on|hold on|on second thoughts?|"
-    r"never ?mind|sorry|you know what|hm+|um+|uh+)\b[\s,.!…—–-]*)+"
+    r"never ?mind|sorry|you know what|sure|ah|ach|oops|listen|look|hm+|um+|uh+)\b[\s,.!…—–-]*)+"
     r"(?:let['’]?s )?(?:just )?(?:leave|forget|scrap|scratch|drop|skip|keep)\s+"
     r"(?:it|that|this|them|everything)"
     r"(?:\s+(?:as (?:it|they) (?:is|was|are|were)|where (?:it|they) (?:is|are)|be|alone|there|in|"
     r"on|then))?"
-    r"(?:[\s,.!]+(?:please|thanks|thank you|sorry|for now|after all|never ?mind|it's fine|"
-    r"it['’]?s okay|that['’]?s fine))*[\s.!]*$"
+    r"(?:[\s,]+(?:please|thanks|thank you|sorry|for now|after all))*\s*(?=[.,;!?…—–-]|$)"
 )
 
 

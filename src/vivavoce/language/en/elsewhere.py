@@ -9,8 +9,10 @@ known, and is asked for it if not.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 
+from vivavoce.language.en.times.pieces import Zone
 from vivavoce.language.en.times.reading import Mention, find
 from vivavoce.language.en.times.zones import PLACES, WORDS
 
@@ -22,6 +24,10 @@ _BY_THEIRS = re.compile(
     rf"(?:\b(?i:by|on|in|at|per|going by|according to|according)\s+)?"
     rf"\b{_WHO}\s+(?:(?i:own|local|wall)\s+)?(?i:{_CLOCK})\b(?!\s+(?i:off|table|of day))"
 )
+_THEIR_PART = re.compile(
+    r"(?i)\b(?:that['’]?s|that is|it['’]?s|in|on) (?:his|her|their) "
+    r"(?:morning|afternoon|evening|night|day)(?=\W*(?:$|[.,;!?]))"
+)
 _TAKES = re.compile(r"(?i)\b(?:take|takes|took|taking|spend|spends|waste|have|need)\s*$")
 """Who takes their time has all of it."""
 _THERE = re.compile(
@@ -32,9 +38,17 @@ _THERE = re.compile(
 )
 _AFTER = re.compile(
     r"(?i)^\W{0,3}(?:(?:but |and )?(?:that['’]?s|that is|it['’]?s|i mean|as in)\s+)?"
-    r"(?P<sure>by (?:him|her|them|hers|theirs|his)|on (?:hers|theirs|his)|"
+    r"(?P<sure>(?:by|according to) (?:him|her|them|hers|theirs|his)|on (?:hers|theirs|his)|"
     r"(?P<maybe>for (?:him|her|them)|at (?:hers|theirs|his)|(?:over |out |down |up |back )?there))"
     r"(?=\W*(?:$|[.,;!?]|\b(?:in|over|out|there|so|and|but|which|not|when|if)\b))"
+)
+_TELLS = re.compile(
+    r"(?i)\b(?:that|it|which)(?:['’]?s| is| would be|['’]?d be)\s+(?:at\s+)?"
+    r"(?:half|quarter|noon|midnight|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
+    r"\d)[\w:.']*(?:\s+(?:past|to|o['’]clock|in the \w+|\w+teen|\w+ty|[ap]\.?m\.?|one|two|three|four|five|"
+    r"six|seven|eight|nine|ten|eleven|twelve|thirty))*\s+"
+    r"(?:(?:over |out |down |up |back )?there|(?:by|for) (?:him|her|them|hers|theirs))\b"
+    r"(?!\s+(?:to|birthday|and back)\b)"
 )
 _OURS = re.compile(
     r"(?i)\b(?:my|our)\s+(?:own\s+|local\s+)?(?:time ?zone|time|clocks?|watch|end|side)\b|"
@@ -57,7 +71,8 @@ _NAMED = re.compile(
 
 def by_their_clock(said: str) -> bool:
     """Whether it says of an hour in it that it is by the clock of somebody else."""
-    return _theirs(said, find(said), places=bool(places_in(said)))
+    mentions = find(said)
+    return bool(mentions) and _theirs(said, mentions, places=bool(places_in(said)))
 
 
 def by_our_clock(said: str) -> bool:
@@ -70,6 +85,8 @@ def by_our_clock(said: str) -> bool:
 def places_in(said: str) -> list[str]:
     """The places with a clock that are named, but for the one where the speaker is."""
     found: list[tuple[int, str]] = []
+    bare_ = unicodedata.normalize("NFKD", said)
+    said = "".join(c for c in bare_ if not unicodedata.combining(c))
     low = said.casefold()
     for name in PLACES:
         at = low.find(name)
@@ -117,6 +134,7 @@ def bare(words: str) -> str:
     words = _BY_THEIRS.sub(" ", words)
     words = _THERE.sub(" ", words)
     words = re.sub(r"(?i)[\s,]*\b(?:by|for|at|on) (?:him|her|them|hers|theirs|his)\b", "", words)
+    words = re.sub(r"(?i)\s*\b(?:over |out |down |up |back )?there\b|[\s,]+(?:his|her|their)$", "", words)
     return re.sub(r"\s+([,.])", r"\1", " ".join(words.split())).strip(" ,.;")
 
 
@@ -130,17 +148,18 @@ def without_clock(title: str, said: str) -> str:
 
 
 def _theirs(said: str, mentions: Sequence[Mention], *, places: bool) -> bool:
-    if not mentions:
-        return False
     for match in _BY_THEIRS.finditer(said):
         if not _TAKES.search(said[: match.start()]):
             return True
-    if _THERE.search(said):
+    if _THERE.search(said) or _TELLS.search(said) or _THEIR_PART.search(said):
         return True
     after = [_AFTER.match(said[one.end :]) for one in mentions if {"hour", "part"} & one.says]
     inside = [
         re.search(r"(?i)\bby (?:him|her|them|hers|theirs)\W*$", one.words) for one in mentions
     ]
+    there = [re.search(r"(?i)\bthere\b", one.words) for one in mentions]
+    if places and any(there):
+        return True
     return any(inside) or any(m is not None and (places or not m["maybe"]) for m in after)
 
 
@@ -158,4 +177,5 @@ def _by_ours(words: str, said: str, mentions: Sequence[Mention]) -> bool:
 
 
 def _known_zone(words: str) -> bool:
-    return any("zone" in one.says for one in find(words)) and THEIRS not in words.casefold()
+    pieces = [found.piece for one in find(words) for found in one.found]
+    return any(isinstance(piece, Zone) and piece.name is not None for piece in pieces)

@@ -180,6 +180,23 @@ def turned(words: str, said: str) -> str:
     return re.sub(_UNIT, rf"\g<0> {way}", bare, count=1) if way else words
 
 
+_BROUGHT = (
+    r"(?i)\b(?:bring|brings|brought|bringing|pull|pulled|pulling|drag|dragged|draw)\b"
+    r"[^.,;:!?]{0,60}?\s$"
+)
+
+
+def brought_in(words: str, said: str) -> str:
+    """ "Bring the optician in an hour": in by an hour, and not an hour from now."""
+    at = said.casefold().find(words.casefold())
+    amount = re.fullmatch(r"(?i)in (?:by )?(?P<long>.+)", words)
+    if at < 0 or amount is None or not re.search(_BROUGHT, said[:at]):
+        return words
+    long = amount["long"]
+    far = re.search(_UNIT.removesuffix("|$"), long) and not re.search(_DIRECTED, long)
+    return f"{long} earlier" if far else words
+
+
 def the_next(words: str) -> str:
     """With "next" before the day of the week."""
     return re.sub(_WEEKDAY, r"next \1", words, count=1)

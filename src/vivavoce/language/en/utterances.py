@@ -345,6 +345,12 @@ def asks_again(between: str) -> bool:
     return _NEXT_QUESTION.search(between) is not None
 
 
+def questions_in(text: str) -> list[str]:
+    """Its parts, where another question begins."""
+    cuts = [0, *(m.start() for m in _NEXT_QUESTION.finditer(text)), len(text)]
+    return [text[a:b] for a, b in zip(cuts, cuts[1:], strict=False) if text[a:b].strip(" ?.!,;")]
+
+
 _ONLY_TELLS = re.compile(
     r"(?i)\W*(?:(?:oh|and|but|so|well|mind|now|wait|sorry|no)\b[\s,.]*)*"
     r"(?:that['’]?s|that is|that would be|that['’]?d be|it['’]?s|i mean|meaning|which is|as in)\b"
@@ -373,12 +379,14 @@ def asks_to_wait(text: str) -> bool:
     match = _WAIT.fullmatch(text.strip())
     if match is None or len(match["rest"]) > _LATE:
         return False
-    return not times_in(match["rest"]) and not wants(match["rest"]) and not orders(match["rest"])
+    rest = re.sub(r"(?i)\b(?:and )?let me (?:just )?(?:think|check|look|see|find|get|grab)\b", "", match["rest"])
+    return not times_in(rest) and not wants(rest) and not orders(rest)
 
 
 _GIVEN_UP = re.compile(
-    r"(?i)[\s,.;…—–-]+(?:(?:no|nope|sorry|wait|never ?mind|forget it|ignore (?:that|me)|hang on|"
+    r"(?i)[,.;…—–-]+\s*(?:(?:no|nope|sorry|wait|never ?mind|forget it|ignore (?:that|me)|hang on|"
     r"hold on|scratch that|oh|ah|argh|ugh|one (?:sec\w*|moment)|just a (?:sec\w*|moment)|"
+    r"where was i|what was i saying|lost my (?:thread|train of thought)|"
     r"not you|excuse me|my apologies|apologies|so sorry)\b[\s,.!…—–-]*)+$"
 )
 
@@ -388,6 +396,8 @@ def gives_up(text: str) -> bool:
     match = _GIVEN_UP.search(text)
     if match is None:
         return False
+    if re.search(r"(?i)\b(?:never ?mind|forget it|ignore me|scratch that)\b", match.group()):
+        return True
     before = text[: match.start()].rstrip(" ,.;…—–-")
     return ending(before) == "unfinished"
 
