@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vivavoce.language.en import titles, utterances
+from vivavoce.language.en.denying import only_denies, undenied
 from vivavoce.language.en.utterances import (
     asks,
     clauses,
@@ -13,7 +14,6 @@ from vivavoce.language.en.utterances import (
     requests,
     settles,
     unable,
-    undenied,
     wants,
 )
 

@@ -16,8 +16,9 @@ from zoneinfo import ZoneInfo
 from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill
 from vivavoce.brain.dialogue.state import State, Wish, World
-from vivavoce.brain.dialogue.things import Found, Known, resolve, sets_in
+from vivavoce.brain.dialogue.things import Found, Known, closer, of_whom, resolve, sets_in
 from vivavoce.language.en import mentions, titles, utterances
+from vivavoce.language.en.elsewhere import bare, elsewhere, without_clock
 from vivavoce.language.en.mentions import places_in
 from vivavoce.language.en.numbers import numbers_in
 from vivavoce.language.en.pointing import means_all, nameless
@@ -229,6 +230,7 @@ def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
             whole = (given[name], *sets_in(heard.said))
             given = {n: w for n, w in given.items() if n == name or not _names(w, whole, heard)}
             spans = [span for span in heard.spans if not _names(span.text, whole, heard)]
+            spans = [part for span in spans for part in _onward_of(span, whole, heard.said)]
             heard = replace(heard, spans=spans)
         wish = _put(wish, name, hint.slots[name], given.pop(name), heard)
     if heard.spans and any(slot.kind == "time" for slot in hint.slots.values()):
@@ -238,6 +240,17 @@ def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
     for name in sorted(given, key=lambda n: hint.slots[n].kind == "words"):
         wish = _put(wish, name, hint.slots[name], given[name], heard)
     return _anchored(_chosen(wish, hint, heard), hint, heard)
+
+
+def _onward_of(span: times.Span, sets: Sequence[str], said: str) -> list[times.Span]:
+    """Of "everything Ines has tomorrow, to Monday" only Monday, though both were marked as one."""
+    for words in sets:
+        end = said.casefold().find(words.casefold()) + len(words)
+        if end >= len(words) and span.start < end < span.end:
+            rest = said[end : span.end]
+            start = end + len(rest) - len(rest.lstrip(" ,"))
+            return [times.Span(start, span.end, said[start : span.end])]
+    return [span]
 
 
 def _names(time: str, things: Sequence[str], heard: Heard) -> bool:
@@ -378,8 +391,19 @@ def find_things(
         asking = known._replace(things=asked)
         found = resolve(words, asking, many=slot.many, said=heard.said, loose=loose)
         if found.ids or len(asked) == len(there):
-            return found
-    return resolve(words, known, many=slot.many, said=heard.said, loose=loose)
+            return _there(found, words, slot, known, heard)
+    found = resolve(words, known, many=slot.many, said=heard.said, loose=loose)
+    return _there(found, words, slot, known, heard)
+
+
+def _there(found: Found, words: str, slot: Slot, known: Known, heard: Heard) -> Found:
+    """What was found, unless the words name something better that was done away with in this talk:
+    the viewing that is gone is not the other viewing."""
+    if len(found.ids) > 1 or means_all(words):
+        return found
+    closed = [t for t in heard.state.things.values() if not t.open and slot.of in ("", t.kind)]
+    gone = closer(words, known.things, closed, known)
+    return Found(gone=tuple(gone)) if gone else found
 
 
 def _thing(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
@@ -398,7 +422,12 @@ def _thing(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
         # "The plumber cancelled. Take him off the list."
         named = find_things(slot, untimed(heard), replace(heard, said=""), loose=True)
         found = named if len(named.ids) == 1 or not found.left else found
+    if len(found.ids) > 1:
+        before = heard.said[: max(heard.said.casefold().rfind(words.casefold()), 0)]
+        theirs = of_whom(found.ids, words, before, candidates(slot, heard.state))
+        found = Found(ids=theirs)
     values = {key: one for key, one in wish.values.items() if key != name}
+    wish = replace(wish, gone=found.gone)
     if len(found.ids) == 1:
         return replace(wish, values={**values, name: found.ids[0]}, many=(), left=())
     if found.ids and slot.many:
@@ -552,8 +581,14 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
             if not text or _better(longer, text, wish, heard):
                 own, text = sorted((*own, span), key=lambda s: s.start), longer
     text = _changed(text, own, wish, heard)
+    if len(own) > 1 and not read(text, wish, heard).whole:  # "to six, it's always six now"
+        alone = [one.text for one in own if read(one.text, wish, heard).whole]
+        same = {read(one, wish, heard).at for one in alone}
+        text = alone[-1] if len(alone) == len(own) and len(same) == 1 else text
     found = dict(given)
     there = base(wish, hint, heard.state)
+    if there is not None:
+        text = mentions.brought_in(text, heard.said)
     hours = [span.text for span in others if times.says_hour(span.text)]
     if there is not None and hours and times.repeats(text) and not times.says_hour(text):
         text = hours[-1]  # "make it eight, every week like": that it repeats is known
@@ -566,13 +601,27 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
     if text:
         about = any(one.kind == "thing" and one.required for one in hint.slots.values())
         text = mentions.moved_to(text) if about else text
-        text = mentions.elsewhere(text, heard.said)
+        if not referring:
+            text = elsewhere(text, heard.said, _context(wish, heard))
         found[slot] = text
         if repeat is not None and times.repeats(text):
             found[repeat] = " and ".join(times.repeats(text))
         elif repeat is not None:
             found.pop(repeat, None)
     return found
+
+
+def _context(wish: Wish, heard: Heard) -> list[str]:
+    """What else was said of it, and what it is called: there may be a place in it."""
+    things = heard.state.things
+    ids = [*map(str, wish.values.values()), *wish.many]
+    there = [things[one].title for one in ids if one in things]
+    before = [] if wish.amends is None else [wish.amends.wish.said, *_texts(wish.amends.wish)]
+    return [heard.state.said, wish.said, *_texts(wish), *there, *before]
+
+
+def _texts(wish: Wish) -> list[str]:
+    return [one for one in wish.values.values() if isinstance(one, str)]
 
 
 def _changed(text: str, own: Sequence[times.Span], wish: Wish, heard: Heard) -> str:
@@ -601,6 +650,9 @@ def _from_the_other(wish: Wish, heard: Heard) -> str:
 
 
 def _told_by(first: times.Span, second: times.Span, wish: Wish, heard: Heard) -> str:
+    if times.says_hour(first.text):
+        theirs = elsewhere(first.text, heard.said, _context(wish, heard))
+        first = replace(first, text=theirs)
     since, two = read(first.text, wish, heard), len(heard.spans) == 2
     told = two and since.whole and utterances.speaks_to_me(heard.said[: second.start])
     named = since.day and not since.rule and not times.leans(first.text)
@@ -669,6 +721,8 @@ def _joined(said: str, spans: Sequence[times.Span]) -> str:
 def _time(wish: Wish, name: str, words: str, heard: Heard) -> str:
     """The words, with what was said before where they are an answer to "at what time?"."""
     before = str(wish.values.get(name) or wish.refuted.get(name) or "")
+    if before and read(before, wish, heard).place:
+        before = bare(before)  # asked what time that is here, they say it by their own clock
     again = read(words, wish, heard).question
     if again and before and read(before, wish, heard).question == again:
         words = mentions.the_next(
@@ -720,6 +774,8 @@ def _title(words: str, wish: Wish, heard: Heard) -> str:
     text = titles.untimed(words, " ".join(str(wish.words[name]) for name in timed))
     text = titles.stripped(text)
     text = titles.of_what(text, words, heard.said) if text else text
+    text = titles.bare(text)
+    text = without_clock(text, heard.said)
     if not titles.says_something(text):
         pointed = titles.before(words, heard.said) if titles.POINTS.search(words) else ""
         text = titles.stripped(titles.untimed(pointed, None))

@@ -124,6 +124,9 @@ class _Turn(Utterance):
         slots, said = self._finished(tool, command.slots), self._stretch(command)
         wish = self._but_others(self._filled(self._new(tool), slots, spans, said), command)
         wish = self._put_off(self._undated(wish, said), said)
+        if self._is_gone(wish):
+            return
+        wish = self._but_then(wish)
         missing = completing.gap(wish, self.state, self.world)
         if missing is not None and missing.kind == "none" and answers.lets_go(self.said):
             self._drop()  # nothing is meant by it: "never mind, it's gone"
@@ -143,6 +146,40 @@ class _Turn(Utterance):
         anchor = wish.values.get(filling.anchor_slot(self.world.hints[tool]) or "")
         self._counted_from([one for one in self.begun if anchor in self._things_of(one)])
         self.begun.append(wish)
+
+    def _but_then(self, wish: Wish) -> Wish:
+        """Without a new time that is the one it has: nothing would be moved, and so it is said, and
+        asked."""
+        hint = self.world.hints[wish.tool]
+        there = [self.state.things[one] for one in self._things_of(wish)]
+        share = Heard(said=self.said, state=self.state, world=self.world)
+        if wish.amends is not None or not _moves(hint) or len(there) != 1 or there[0].at is None:
+            return wish
+        for name, slot in hint.slots.items():
+            words = str(wish.values.get(name) or "")
+            if slot.kind != "time" or not words or times.repeats(words):
+                continue
+            if filling.read(words, wish, share).at == there[0].at:
+                known = {"title": there[0].title, "when": there[0].when}
+                said = wording.words("same_time", self.state, self.world, **known)
+                self.state = replace(self.state, notes=(*self.state.notes, said))
+                return replace(wish, values={n: v for n, v in wish.values.items() if n != name})
+        return wish
+
+    def _is_gone(self, wish: Wish) -> bool:
+        """Whether it is about what was done away with in this talk: that is said, and nothing that
+        is only called a bit like it is taken instead."""
+        gone = [self.state.things[one] for one in wish.gone if one in self.state.things]
+        if not gone or self._things_of(wish):
+            return False
+        self.state = replace(
+            self.state, notes=(*self.state.notes, wording.words(
+                "closed", self.state, self.world, title=wording.listed([t.title for t in gone])
+            )),
+        )  # fmt: skip
+        self.waiting = [w for w in self.waiting if w.number != wish.number]
+        self.begun = [w for w in self.begun if w.number != wish.number]
+        return True
 
     def _still_open(self, wish: Wish) -> bool:
         """What is said not to be done yet is not ticked off."""
@@ -373,7 +410,14 @@ class _Turn(Utterance):
         if wish is None:
             self._correct(command, spans)
             return
-        self._replace(self._filled(wish, command.slots, spans))
+        filled = self._filled(wish, command.slots, spans)
+        if not self._is_gone(filled):
+            settled = self._but_then(filled)
+            slot = self.asked.slot if self.asked and self._asked_wish() is wish else ""
+            if slot in filled.values and slot not in settled.values and slot in wish.asked:
+                self.waiting = [w for w in self.waiting if w.number != wish.number]
+                return  # asked when instead, they name that time again: it is right as it is
+            self._replace(settled)
 
     def _fill_beside(self) -> None:
         """What the answer says of other open wishes."""
@@ -396,6 +440,10 @@ class _Turn(Utterance):
     def _correct(self, command: Fill, spans: Sequence[times.Span]) -> None:
         """Of what was submitted last; what is not named stays as it is."""
         deed = self._corrected_deed(command)
+        if closed := self._closed(command):
+            known = wording.words("closed", self.state, self.world, title=closed)
+            self.state = replace(self.state, notes=(*self.state.notes, known))
+            return
         if deed is None:
             self._fitting(command, spans)
             return
@@ -424,6 +472,19 @@ class _Turn(Utterance):
                 )
                 return
         self.begun.append(wish)
+
+    def _closed(self, command: Fill) -> str:
+        """The title of what was done away with in this talk, where nothing but that is named."""
+        if len(command.slots) != 1:
+            return ""
+        ((short, words),) = command.slots.items()
+        share = Heard(said="", state=self.state, world=self.world)
+        for hint in self.world.hints.values():
+            for name, slot in hint.slots.items():
+                if slot.kind == "thing" and slot.required and short in (slot.name, name):
+                    gone = filling.find_things(slot, words, share).gone
+                    return self.state.things[gone[0]].title if gone else ""
+        return ""
 
     def _merged(self, wish: Wish, deed: Deed, hint: Hint) -> Wish:
         share = Heard(said=self.said, state=self.state, world=self.world)

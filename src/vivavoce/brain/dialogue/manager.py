@@ -30,7 +30,9 @@ from vivavoce.brain.dialogue.state import (
     World,
     worked,
 )
-from vivavoce.language.en.utterances import repaired
+from vivavoce.language.en import titles
+from vivavoce.language.en.pointing import similar
+from vivavoce.language.en.utterances import asks_to_wait, repaired
 from vivavoce.wire.hints import Flow, Hint, Slot, Thing
 
 _REFUSALS = 3
@@ -40,6 +42,10 @@ _SHOWN = 8
 
 def heard(state: State, said: str, commands: Sequence[Command], world: World) -> Step:
     """What the user said, and what it means on its own; what it means here is found out."""
+    if asks_to_wait(said):
+        told = wording.words("take_time", state, world)
+        state = replace(state, said=said, turn=state.turn + 1, told=told, made=(), done=(), notes=())
+        return Step(state, (Say(told),))
     return _advance(listened(state, repaired(said), commands, world), world)
 
 
@@ -340,6 +346,19 @@ def _known(wish: Wish, hint: Hint, state: State) -> dict[str, Any]:
 # --- What the understanding needs -----------------------------------------------------
 
 
+def own_wish(state: State, said: str) -> bool:
+    """Whether somebody who was asked something begins another wish, in so many words: "remind me to
+    put the ladder back", asked when the vet is."""
+    asked = state.asked
+    wish = next((w for w in state.agenda if asked and w.number == asked.wish), None)
+    found = titles.asked_for(said)
+    if wish is None or found is None or found[0] == found[1]:
+        return False
+    name = said[found[0] : found[1]]
+    known = " ".join(str(v) for v in (*wish.values.values(), *wish.words.values()))
+    return titles.says_something(titles.stripped(name)) and not similar(name, known)
+
+
 def view(state: State, world: World) -> View:
     there = {thing.id: thing for thing in world.briefing.things} | dict(state.things)
     rest = sorted(
@@ -351,9 +370,12 @@ def view(state: State, world: World) -> View:
     tool = about.tool if about else state.last[-1].wish.tool if state.last else None
     hint = world.hints.get(tool) if tool else None
     asked = hint.slots.get(state.asked.slot) if hint and state.asked else None
+    told = state.told
+    if state.asked and state.asked.text and state.asked.text not in told:
+        told = state.asked.text  # "Take your time" did not answer it
     return View(
         things=shown[:_SHOWN],
-        told=state.told,
+        told=told,
         wishes={
             h.wish: [s.name or n for n, s in h.slots.items() if not s.derived]
             for h in world.hints.values()

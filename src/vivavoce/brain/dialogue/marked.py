@@ -9,7 +9,7 @@ stretch has a beginning is what was marked.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -243,7 +243,7 @@ def _words(said: str, wish: Wish, name: str, kinds: Mapping[str, str]) -> str:
     """The words of a slot, its pieces put together; of a time nothing is cut off."""
     pieces = wish.slots[name]
     if kinds.get(name) == "time":
-        pieces = tuple(dict.fromkeys(_whole(said, wish, *piece) for piece in pieces))
+        pieces = _merged(_whole(said, wish, *piece) for piece in pieces)
     elif all(_is_number(said[start:end]) for start, end in pieces):
         pieces = pieces[-1:]  # "from twenty to forty", "twenty-five, we agreed twenty-five"
     else:
@@ -251,6 +251,17 @@ def _words(said: str, wish: Wish, name: str, kinds: Mapping[str, str]) -> str:
         if kinds.get(name) == "words":
             pieces = _with_object(said, wish, pieces)
     return " ".join(dict.fromkeys(said[start:end].strip(_EDGES) for start, end in pieces))
+
+
+def _merged(pieces: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Those that lie over one another are one."""
+    made: list[tuple[int, int]] = []
+    for start, end in sorted(pieces):
+        if made and start < made[-1][1]:
+            made[-1] = made[-1][0], max(end, made[-1][1])
+        else:
+            made.append((start, end))
+    return tuple(made)
 
 
 def _is_number(words: str) -> bool:

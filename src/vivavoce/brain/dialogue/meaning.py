@@ -11,6 +11,8 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 from vivavoce.brain.dialogue import filling, times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
@@ -18,18 +20,21 @@ from vivavoce.brain.dialogue.filling import Heard
 from vivavoce.brain.dialogue.flows.arguments import Missing, made
 from vivavoce.brain.dialogue.flows.carrying import of_workspace
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World, makes
-from vivavoce.brain.dialogue.things import named, sets_in
-from vivavoce.language.en import answers, naming, titles, utterances
+from vivavoce.brain.dialogue.things import named, only_some, sets_in, some_of, spares
+from vivavoce.language.en import answers, denying, elsewhere, mentions, naming, titles, utterances
 from vivavoce.language.en.ending import VERBS
 from vivavoce.language.en.mentions import places_in
-from vivavoce.language.en.pointing import goes_on, means_all, same_title, similar
+from vivavoce.language.en.pointing import goes_on, means_all, nameless, same_title, similar
 from vivavoce.language.en.wishes import clauses_of
+from vivavoce.language.en.words import STOP
 from vivavoce.wire.hints import Flow, Hint, Slot
 
 UNCLEAR = Plain("unclear")
 _SMALL = 4
 """Letters of small words around a time."""
 _TWO = 2
+_MIND = 200
+"""Letters in which somebody changes their mind."""
 _THAT = re.compile(
     r"(?i)\b(?:put|get|set|sort|fix|make|do|change|correct|update) (?:it|that|this)\b"
 )
@@ -115,8 +120,20 @@ class Utterance:
         commands = self._in_its_place(commands)
         if any(self._taken_back(one) for one in commands):
             commands = [c for c in commands if not self._taken_back(c)] or [Plain("drop")]
+        if (placed := self._placed()) is not None:
+            return [placed]
         if answers.wants_no_more(self.said):  # whatever the model hears in it
             return [Plain("no")]
+        if (fewer := self._narrowed(commands)) is not None:
+            return fewer
+        if self._just_done() and self.asked is None and denying.protests(self.said):
+            return [Plain("undo")]
+        if self._let_be(commands):
+            return [self._unwanted()]
+        commands = self._undone_orders(commands)
+        if utterances.gives_up(self.said) and all(map(self._begins, commands)):
+            return [UNCLEAR]
+        commands = self._asked_apart(self._told_once(commands))
         if (resumed := self._resumed(commands) or self._misheard(commands)) is not None:
             return [resumed]
         if any(isinstance(c, Begin | Fill) and c.sure for c in commands):
@@ -196,10 +213,317 @@ class Utterance:
             seen = self._seen(command)
             if seen is not None and seen not in known:
                 known.append(seen)
+        known = self._one_deed(known)
         if self._asked_wish() is not None:
             known = [self._as_answer(command) for command in known]
-        acts = [c for c in known if not isinstance(c, Plain) or c.kind in ("undo", "drop")]
+        kept = ("undo", "drop")
+        if self.asked is not None and self.asked.kind == "sure" and all(map(self._begins, known)):
+            kept += ("yes", "no")  # "yes, and remind me at noon to tell them"
+        acts = [c for c in known if not isinstance(c, Plain) or c.kind in kept]
         return acts or known or [UNCLEAR]
+
+    def _placed(self) -> Fill | None:
+        """ "He's in Lahore", asked what time that is here, of an hour by his clock."""
+        wish = self._asked_wish()
+        slot = self._slot(wish.tool, self.asked.slot) if wish and self.asked else None
+        if wish is None or self.asked is None or slot is None or slot.kind != "time":
+            return None
+        before = str(wish.values.get(self.asked.slot) or wish.refuted.get(self.asked.slot) or "")
+        share = Heard(said="", state=self.state, world=self.world)
+        if not before or times.find(self.said) or not filling.read(before, wish, share).place:
+            return None
+        places = elsewhere.places_in(self.said)
+        if len(places) != 1:
+            return None
+        whole = elsewhere.at_place(before, places[0])
+        values = {n: v for n, v in wish.values.items() if n != self.asked.slot}
+        rest = {n: v for n, v in wish.refuted.items() if n != self.asked.slot}
+        mine = replace(wish, values=values, refuted=rest)
+        self.waiting = [mine if w.number == wish.number else w for w in self.waiting]
+        return Fill({slot.name or self.asked.slot: whole})
+
+    def _begins(self, command: Command) -> bool:
+        """Something new, or nothing."""
+        tool = self._tool(command.wish) if isinstance(command, Begin) else None
+        return not isinstance(command, Begin) or (tool is not None and makes(self.world.hints[tool]))
+
+    def _told_once(self, commands: Sequence[Command]) -> list[Command]:
+        """ "Call Gran at seven. That's seven over there, mind": the second tells of the time of the
+        first, and wishes for nothing."""
+        known: list[Command] = []
+        for command in commands:
+            before = known[-1] if known else None
+            bare = isinstance(command, Begin) and (self._named_at(command) or ("x", ""))[0] == ""
+            if (
+                isinstance(before, Begin)
+                and isinstance(command, Begin)
+                and before.wish == command.wish
+                and bare
+                and utterances.only_tells(command.said)
+                and before.said in self.said
+            ):
+                start, end = self.said.find(before.said), self.said.find(command.said)
+                known[-1] = replace(before, said=self.said[start : end + len(command.said)])
+            else:
+                known.append(command)
+        return known
+
+    def _asked_apart(self, commands: Sequence[Command]) -> list[Command]:
+        """ "What time is the vet? And is there anything else that day?" asks twice: about a thing,
+        and about a day."""
+        known: list[Command] = []
+        for command in commands:
+            slots = self._told_of(command)
+            if slots is None or not isinstance(command, Begin):
+                known.append(command)
+                continue
+            about, when = slots
+            if (each := self._asked_of_each(command, about)) is not None:
+                known += each
+                continue
+            thing, day = command.slots.get(about, ""), command.slots.get(when, "")
+            if thing and not day and (later := self._asked_later(command, about)):
+                day = later
+                command = replace(command, slots={**command.slots, when: day})
+            at = self._when_told(command, about, known)
+            if day and at is not None and (mentions.same_day(day) or times.leans(day)):
+                day = self._day_of(day, at)
+                command = replace(command, slots={**command.slots, when: day})
+            if thing and day and self._two_questions(command, about, when):
+                rest = {n: words for n, words in command.slots.items() if n != when}
+                other = {n: words for n, words in command.slots.items() if n != about}
+                known += [replace(command, slots=rest), replace(command, slots=other)]
+            else:
+                known.append(command)
+        return known
+
+    def _asked_of_each(self, command: Begin, about: str) -> list[Command] | None:
+        """ "When's my haircut, and when's choir?": two things, each in a question of its own."""
+        tool = self._tool(command.wish)
+        assert tool is not None
+        slot = next(s for n, s in self.world.hints[tool].slots.items() if about in (s.name, n))
+        share = Heard(said="", state=self.state, world=self.world)
+        words = command.slots.get(about, "")
+        if not words or slot.many or len(filling.find_things(slot, words, share).ids) == 1:
+            return None
+        parts = utterances.questions_in(command.said or self.said)
+        found = [filling.find_things(slot, one, share, loose=True).ids for one in parts]
+        if len(parts) < _TWO or any(len(ids) != 1 for ids in found) or len(set(found)) < _TWO:
+            return None
+        titles_ = [self.state.things[ids[0]].title for ids in found]
+        return [replace(command, slots={about: title}) for title in titles_]
+
+    def _asked_later(self, command: Begin, about: str) -> str:
+        """The days that another question after that about a thing names: "Am I busy the day
+        after?"."""
+        said = command.said or self.said
+        at = said.casefold().find(command.slots[about].casefold())
+        rest = said[at + len(command.slots[about]) :] if at >= 0 else ""
+        if not utterances.asks_again(rest):
+            return ""
+        other = utterances.questions_in(rest)[-1]
+        spans = [span for span in times.find(other) if not span.describes]
+        return spans[0].text if len(spans) == 1 else ""
+
+    def _told_of(self, command: Command) -> tuple[str, str] | None:
+        """The short names of the thing and the days that a question can be about."""
+        tool = self._tool(command.wish) if isinstance(command, Begin) else None
+        if tool is None or self.world.hints[tool].does != "tell":
+            return None
+        slots = self.world.hints[tool].slots.items()
+        thing = next((s.name or n for n, s in slots if s.kind == "thing"), None)
+        timed = {s.name or n for h in self.world.hints.values() for n, s in h.slots.items()
+                 if s.kind == "time"}  # fmt: skip
+        when = next((s.name or n for n, s in slots if (s.name or n) in timed), None)
+        return (thing, when) if thing and when else None
+
+    def _when_told(self, command: Begin, about: str, before: Sequence[Command]) -> datetime | None:
+        """When the one thing is that it asks about, or that was spoken of just before."""
+        tool = self._tool(command.wish)
+        assert tool is not None
+        slot = next(s for n, s in self.world.hints[tool].slots.items() if about in (s.name, n))
+        share = Heard(said="", state=self.state, world=self.world)
+        asked = [c.slots[about] for c in (command, *reversed(before))
+                 if isinstance(c, Begin) and c.slots.get(about)]  # fmt: skip
+        ids = next((filling.find_things(slot, words, share).ids for words in asked), None)
+        ids = self.before.view if ids is None else ids
+        there = [self.state.things[one] for one in ids if one in self.state.things]
+        return there[0].at if len(there) == 1 else None
+
+    def _day_of(self, words: str, at: datetime) -> str:
+        """ "That same evening", of something that is then: in words that name the day."""
+        local = at.astimezone(ZoneInfo(self.world.briefing.time_zone))
+        beside = re.search(r"(?i)\b(?:after|before|later|following|next)\b", words) is not None
+        if beside:
+            zone = self.world.briefing.time_zone
+            moved = times.meant(words, now=self.world.now, zone=zone, base=at).at
+            local = moved.astimezone(local.tzinfo) if moved is not None else local
+        part = mentions.without_day(words) if mentions.same_day(words) and not beside else ""
+        part = part if times.find(part) else ""
+        return f"on {local.day} {local:%B %Y} {part}".strip()
+
+    def _two_questions(self, command: Begin, about: str, when: str) -> bool:
+        """Whether another question begins between what is asked about and the days."""
+        said = self.said.casefold()
+        places = [said.find(command.slots[name].casefold()) for name in (about, when)]
+        if min(places) < 0:
+            return True  # the day was told by the thing
+        first, last = sorted(places)
+        return utterances.asks_again(self.said[first:last])
+
+    # --- Orders that are none ---------------------------------------------------------
+
+    def _let_be(self, commands: Sequence[Command]) -> bool:
+        """ "Cancel the gym. No wait, don't.", "… Actually, leave it": nothing is to be done."""
+        acts = [c for c in commands if isinstance(c, Begin) and self._acts(c)]
+        if not acts:
+            return False
+        if denying.only_denies(self.said):
+            return True
+        back = denying.let_go_at(self.said)
+        said = self.said.casefold()
+        return back > 0 and all(
+            said.rfind(words.casefold()) < back for c in acts for words in c.slots.values()
+        )
+
+    def _acts(self, command: Begin) -> bool:
+        tool = self._tool(command.wish)
+        return tool is not None and self.world.hints[tool].does == "act"
+
+    def _unwanted(self) -> Plain:
+        """What says so: of what was just done, that it is taken back."""
+        if self._just_done() and any(
+            similar(self.said, self._title_of(deed)) for deed in self.before.last
+        ):
+            return Plain("undo")
+        return Plain("no" if self._asked_wish() is None else "drop")
+
+    def _undone_orders(self, commands: Sequence[Command]) -> Sequence[Command]:
+        """Without doing away with what is said not to be done away with, of several."""
+        away = {h.wish for h in self.world.hints.values() if h.becomes in ("gone", "done")}
+        kept = [
+            c
+            for c in commands
+            if not (isinstance(c, Begin) and c.wish in away and c.said and denying.denies(c.said))
+        ]
+        return kept or [self._unwanted()] if len(kept) < len(commands) else commands
+
+    def _one_deed(self, commands: list[Command]) -> list[Command]:
+        """One thing that was told in two clauses is one: what names nothing more, or only points
+        back, is about what was named before it. Of an order and another after a change of mind the
+        later holds, and what is moved is neither ticked off nor deleted."""
+        known: list[Command] = []
+        last: tuple[str, str, tuple[str, ...]] | None = None
+        for command in commands:
+            slot = self._thing_slot(command)
+            if slot is None or not isinstance(command, Begin):
+                known.append(command)
+                continue
+            words = command.slots.get(slot, "")
+            ids = self._ids_of(command, words)
+            if not ids and last is not None and self._says_no_other(command, words):
+                command = replace(command, slots={**command.slots, slot: last[1]})
+                words, ids = last[1], last[2]
+            same = [
+                n for n, one in enumerate(known)
+                if len(ids) == 1 and isinstance(one, Begin) and (own := self._thing_slot(one))
+                and self._ids_of(one, one.slots.get(own, "")) == ids
+            ]  # fmt: skip
+            merged = same and self._of_two(known[same[-1]], command)
+            if merged:
+                known[same[-1]] = merged
+            else:
+                known.append(command)
+            if ids:
+                last = slot, words, ids
+        return known
+
+    def _of_two(self, before: Command, after: Begin) -> Begin | None:
+        """The one that is meant of two deeds to one thing; None: both are."""
+        if not isinstance(before, Begin):
+            return None
+        if before.wish == after.wish:
+            return replace(before, slots={**after.slots, **before.slots})
+        ends = {self._becomes(before.wish), self._becomes(after.wish)} & {"gone", "done"}
+        if not ends or {self._changes(before.wish), self._changes(after.wish)} == {False}:
+            return None
+        if self._changed_mind(before, after):
+            return after
+        return after if self._becomes(before.wish) else None
+
+    def _changes(self, wish: str) -> bool:
+        """Whether it ends a thing or gives it another time."""
+        return bool(self._becomes(wish)) or self._change(wish) is not None
+
+    def _becomes(self, wish: str) -> str:
+        tool = self._tool(wish)
+        return self.world.hints[tool].becomes if tool is not None else ""
+
+    def _changed_mind(self, before: Begin, after: Begin) -> bool:
+        start = self.said.find(before.said) + len(before.said) if before.said else 0
+        at = self.said.find(after.said) if after.said else start
+        return utterances.takes_back(f"{self.said[start : max(at, start)]} {after.said}"[:_MIND])
+
+    def _thing_slot(self, command: Command) -> str | None:
+        """The short name of what something shall be done to."""
+        tool = self._tool(command.wish) if isinstance(command, Begin) else None
+        if tool is None or self.world.hints[tool].does != "act":
+            return None
+        slots = self.world.hints[tool].slots.items()
+        return next((s.name or n for n, s in slots if s.kind == "thing" and s.required), None)
+
+    def _ids_of(self, command: Begin, words: str) -> tuple[str, ...]:
+        tool = self._tool(command.wish)
+        assert tool is not None
+        slots = self.world.hints[tool].slots.values()
+        slot = next(s for s in slots if s.kind == "thing" and s.required)
+        share = Heard(said="", state=self.state, world=self.world)
+        found = filling.find_things(slot, words, share) if words else filling.Found()
+        if not found.ids and not found.gone and nameless(words):
+            text = filling.untimed(replace(share, said=command.said or self.said))
+            found = filling.find_things(slot, text, share, loose=True)
+        return found.ids
+
+    def _says_no_other(self, command: Begin, words: str) -> bool:
+        """Whether these words name nothing: "it", or a verb that a model took for a name."""
+        tokens = [one for one in re.findall(r"[^\W_]+", words.casefold()) if one not in STOP]
+        return nameless(words) or all(one in VERBS for one in tokens)
+
+    # --- Fewer than were asked about --------------------------------------------------
+
+    def _narrowed(self, commands: Sequence[Command]) -> list[Command] | None:
+        """ "Yes, but only the hurling", "not the piano": to "Shall I do that with all of them?" the
+        answer may be some of them. Who says no first, and then which not, is asked once more."""
+        wish, asked = self._asked_wish(), self.asked
+        if wish is None or asked is None or asked.kind != "sure" or len(wish.many) < _TWO:
+            return None
+        told = [self.state.things[one] for one in wish.many if one in self.state.things]
+        alone = Heard(said="", state=self.state, world=self.world)
+        slots = self.world.hints[wish.tool].slots
+        slot = next((s for s in slots.values() if s.kind == "thing" and s.many), None)
+        fewer = some_of(self.said, told)
+        if fewer is None and slot is not None and not means_all(self.said):
+            found = filling.find_things(slot, self.said, alone, among=wish.many, loose=True).ids
+            fewer = found if set(found) < set(wish.many) and found else None
+        if not fewer or len(fewer) == len(wish.many):
+            return None
+        refused = answers.consent(self.said) == "no" and not only_some(self.said)
+        no = refused or (spares(self.said) and not answers.accepts(self.said))
+        name = next(n for n, s in slots.items() if s.kind == "thing" and s.many)
+        mine = replace(wish, many=tuple(fewer), agreed=not no)
+        if len(fewer) == 1:
+            values = {} if no else {name: fewer[0]}
+            left = tuple(fewer) if no else ()
+            words = {**wish.words, name: self.said}
+            mine = replace(mine, many=(), values={**wish.values, **values}, left=left, words=words)
+        self.waiting = [mine if w.number == wish.number else w for w in self.waiting]
+        others = [
+            c
+            for c in commands
+            if isinstance(c, Begin) and c.said and titles.asked_for(c.said)
+            and (tool := self._tool(c.wish)) and makes(self.world.hints[tool])
+        ]  # fmt: skip
+        return [Plain("chat") if no else Plain("yes"), *others]
 
     def _by_sound(self, commands: Sequence[Command]) -> Command | None:
         """What is plain from the words themselves, whatever a model took it for."""

@@ -47,6 +47,8 @@ class Wish(Record):
     """Ids, where the wish is about several things and the tool is called for each."""
     left: tuple[str, ...] = ()
     """Ids of which one is meant; empty where words were said and nothing fits them."""
+    gone: tuple[str, ...] = ()
+    """Ids of what its words name that is not there any more."""
     agreed: bool = False
     """The user said yes to doing it to all of them."""
     easy: tuple[str, ...] = ()

@@ -44,6 +44,8 @@ class Found(Record):
 
     ids: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    """Of those that are not there any more: what the words name better than anything that is."""
 
 
 class Known(NamedTuple):
@@ -153,6 +155,9 @@ def sets_in(text: str) -> list[str]:
         first = re.split(r"[.!?;,]", text[: span.start])[-1]
         every = [m for m in WORD.finditer(first) if m.group().casefold() in ALL][-1:]
         between = plain_words(first[every[0].end() :]) if every else []
+        if every:  # "everything Ines has tomorrow"
+            names = [w for w in WORD.findall(first[every[0].end() :]) if w[:1].isupper()]
+            between = [w for w in between if w not in {t for n in names for t in plain_words(n)}]
         if every and len(between) < _REACH and not set(between) - STOP - GENERIC:
             # Only as far as its day: what it is moved to may be told in the same breath.
             onward = re.search(r"(?i)\W*\b(?:to|until|till|onto)\b", span.text[_TO:])
@@ -292,6 +297,73 @@ def _by_title(content: Sequence[str], things: Sequence[Thing], *, every: bool = 
             scores[thing.id] = score
     best = max(scores.values(), default=0.0)
     return [id_ for id_, score in scores.items() if every or score > best - 0.01]
+
+
+_ONLY = re.compile(r"(?i)\b(?:just|only|solely|nothing but|but not|except|apart from|other than)\b")
+
+
+_NOT = re.compile(r"(?i)\s+(?=(?:not|without|minus|skip|and not|but not)\b)")
+_SPARES = re.compile(
+    r"(?i)\W*(?:(?:no|yes|yeah|ok|okay|and|but|just|please|actually)\b\W*)*"
+    r"(?:not|without|minus|skip|don['’]?t|do not|never)\b"
+)
+"""What follows stays."""
+
+
+def spares(text: str) -> bool:
+    """Whether it says of something that it stays."""
+    text = excepting(text)
+    parts = [piece for part in CLAUSE.split(text) for piece in _NOT.split(part)]
+    return any(stays(part) or _SPARES.match(part) for part in parts)
+
+
+def only_some(text: str) -> bool:
+    """ "Just the hurling": some, and not the others."""
+    return _ONLY.search(text) is not None
+
+
+def some_of(text: str, things: Sequence[Thing]) -> tuple[str, ...] | None:
+    """Of things that were asked about, those that an answer names, or all but those of which it
+    says that they stay; None where it names none, or all."""
+    text = excepting(text)
+    parts = [piece for part in CLAUSE.split(text) for piece in _NOT.split(part) if piece.strip()]
+    kept = [part for part in parts if stays(part) or _SPARES.match(part)]
+    spared = {id_ for part in kept for id_ in named(part, things, loose=True)}
+    wanted = " ".join(part for part in parts if part not in kept)
+    if spared and len(spared) < len(things):
+        return tuple(thing.id for thing in things if thing.id not in spared)
+    meant = named(wanted, things, loose=True)
+    every = ALL & set(plain_words(wanted)) and not only_some(wanted)
+    if every or not meant or len(meant) == len(things):
+        return None
+    return tuple(thing.id for thing in things if thing.id in meant)
+
+
+def closer(words: str, there: Sequence[Thing], gone: Sequence[Thing], known: Known) -> list[str]:
+    """Those of the gone that the words name better than any that is there."""
+    content = _content(words, known._replace(things=[*there, *gone]))
+    best = _by_title(content, [*there, *gone]) if content and gone else []
+    ids = {thing.id for thing in gone}
+    return best if set(best) <= ids else []
+
+
+def of_whom(ids: Sequence[str], words: str, before: str, things: Sequence[Thing]) -> tuple[str, ...]:
+    """ "Oisín is ill, take off whatever he has tomorrow": of these only what has the name of who was
+    spoken of last. All of them where nobody was, or nothing has the name."""
+    if not _SOMEBODYS.search(words):
+        return tuple(ids)
+    titles = {thing.id: plain_words(thing.title) for thing in things if thing.id in ids}
+    for name in reversed(WORD.findall(before)):
+        said = plain_words(name)
+        if not name[:1].isupper() or not said or said[0] in STOP:
+            continue
+        theirs = [id_ for id_, title in titles.items() if any(near(said[0], t) for t in title)]
+        if theirs:
+            return tuple(theirs)
+    return tuple(ids)
+
+
+_SOMEBODYS = re.compile(r"(?i)\b(?:he|she|they|his|her|hers|their|theirs)(?:['’]\w+)?\b")
 
 
 def _beside(best: str, content: Sequence[str], things: Sequence[Thing]) -> list[str]:

@@ -40,6 +40,8 @@ class Meant(Record):
     """An hour is said, or a part of the day that stands for one."""
     anchor: bool = False
     """It is relative to something, and nobody knows to what."""
+    place: bool = False
+    """It is by the clock of a place that nobody knows."""
     turned: bool = True
     """It is said whether earlier or later, where that has to be."""
 
@@ -69,6 +71,7 @@ def meant(words: str, *, now: datetime, zone: str, base: datetime | None = None)
         and not (found.at is None and mentions.vague(words)),
         hour=_hour(found),
         anchor="anchor" in found.missing,
+        place="place" in found.missing,
         turned="direction" not in found.missing
         and not (base is not None and mentions.undirected(words)),
     )

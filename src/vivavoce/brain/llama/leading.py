@@ -26,7 +26,7 @@ from vivavoce.brain.dialogue import marked, prompting
 from vivavoce.brain.dialogue.commands import Begin, Command, Plain
 from vivavoce.brain.dialogue.flows.carrying import Point
 from vivavoce.brain.dialogue.following import awaited, follow
-from vivavoce.brain.dialogue.manager import heard, pointed, pointing, returned, view
+from vivavoce.brain.dialogue.manager import heard, own_wish, pointed, pointing, returned, view
 from vivavoce.brain.dialogue.prompting import Likely
 from vivavoce.brain.dialogue.state import (
     Do,
@@ -43,8 +43,9 @@ from vivavoce.brain.dialogue.state import world as world_of
 from vivavoce.brain.llama.likeness import Likeness
 from vivavoce.brain.llama.reader import Reader
 from vivavoce.brain.llama.server import Heard
+from vivavoce.language.en.denying import undenied
 from vivavoce.language.en.sayings import SAYINGS
-from vivavoce.language.en.utterances import asks, questions, repaired, undenied
+from vivavoce.language.en.utterances import asks, questions, repaired
 from vivavoce.wire.brain import (
     Ask,
     Awaited,
@@ -265,7 +266,10 @@ class Leading:
         made, cost = await self._marked(state, world, said), Heard("")
         if not made:
             said = repaired(said)
-            seen = prompting.narrowed(view(state, world), said, list(world.hints.values()))
+            seen = view(state, world)
+            if own_wish(state, said):
+                seen = replace(seen, told="", answers=(), asked="", yes_no=False)
+            seen = prompting.narrowed(seen, said, list(world.hints.values()))
             made, cost = await self._translated(ask.live, seen, world, said)
         while len(known) >= _MOST_KNOWN:
             known.pop(next(iter(known)))
@@ -292,8 +296,9 @@ class Leading:
                     kinds[slot.name or name] = slot.kind
         slots = {**seen.wishes, marked.SET: marked.answering(seen.answers, kinds)}
         said = prompting.clean(said)
-        # Who is greeted with a question has been asked for nothing yet.
-        new = not seen.answers
+        # Who is greeted with a question has been asked for nothing yet; and a whole wish of its
+        # own is no answer to what was asked.
+        new = not seen.answers or own_wish(state, said)
         told, without = ("", (marked.SET,)) if new else (seen.told, ())
         read = await reader.read(said, told, things, slots, without)
         made = marked.commands(said, read.wishes, seen.wishes, seen.answers, kinds)

@@ -12,7 +12,6 @@ import re
 
 from vivavoce.language.en.numbers import numbers_in
 from vivavoce.language.en.times.reading import find, read, without
-from vivavoce.language.en.times.zones import PLACES
 
 # Patterns are text, compiled when first used: that takes longer than a start may.
 
@@ -60,8 +59,6 @@ _LATER = (
     r"bump\w*|slide|knock\w*|delay\w*|postpon\w*|after|move\b[^.!?]{0,60}\bon)\b"
 )
 _WEEKDAY = r"(?i)\b(?<!next )((?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
-_THEIR_TIME = r"(?i)\b(?:their|his|her|its) (?:own )?time\b|\btime over there\b"
-_NAMED_ZONE = r"(?i)\btime\b"
 _ANCHORED = (
     r"(?i)\b(?:before|after|prior to|ahead of|from)\s+"
     r"((?:that|it|this|the|my|our|his|her|their|we|i)\b[^.,;!?]*)"
@@ -183,22 +180,26 @@ def turned(words: str, said: str) -> str:
     return re.sub(_UNIT, rf"\g<0> {way}", bare, count=1) if way else words
 
 
+_BROUGHT = (
+    r"(?i)\b(?:bring|brings|brought|bringing|pull|pulled|pulling|drag|dragged|draw)\b"
+    r"[^.,;:!?]{0,60}?\s$"
+)
+
+
+def brought_in(words: str, said: str) -> str:
+    """ "Bring the optician in an hour": in by an hour, and not an hour from now."""
+    at = said.casefold().find(words.casefold())
+    amount = re.fullmatch(r"(?i)in (?:by )?(?P<long>.+)", words)
+    if at < 0 or amount is None or not re.search(_BROUGHT, said[:at]):
+        return words
+    long = amount["long"]
+    far = re.search(_UNIT.removesuffix("|$"), long) and not re.search(_DIRECTED, long)
+    return f"{long} earlier" if far else words
+
+
 def the_next(words: str) -> str:
     """With "next" before the day of the week."""
     return re.sub(_WEEKDAY, r"next \1", words, count=1)
-
-
-def elsewhere(words: str, said: str) -> str:
-    """With the place whose clock is meant: "at three, that's their time", of a call with Munich;
-    "at ten, but that's Tokyo time"."""
-    bare = re.sub(_THEIR_TIME, "", words).strip(" ,")
-    if re.search(_NAMED_ZONE, bare):
-        return words
-    names = [name for name in PLACES if re.search(rf"(?i)\b{name}(?:'s)? time\b", said)]
-    if not names and re.search(_THEIR_TIME, said):
-        names = [name for name in PLACES if re.search(rf"(?i)\b{name}\b", said)]
-    zones = {PLACES[name] for name in names}
-    return f"{bare} {names[0].title()} time" if len(zones) == 1 else words
 
 
 def beside(text: str) -> str:

@@ -556,8 +556,7 @@ class _Question(Record):
     # --- Answers ---------------------------------------------------------------------------
 
     def _calendar(self) -> Calendar:
-        zone = self._zone
-        today = self.now.astimezone(zone).date() if zone is not None else self.now.date()
+        today = self.now.date()  # "tomorrow, their time" is the speaker's tomorrow
         other = self.anchor.date() if self.anchor else None
         return Calendar(today, str(self.now.tzinfo), other)
 

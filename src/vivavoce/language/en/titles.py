@@ -138,6 +138,13 @@ _TO_BE_DONE = re.compile(
     r"(?P<what>(?:an?|the|that|this|those|these|some|my|our|his|her|their|another|two|three) "
     r"(?:(?!\b(?:to|for|that|which|who|until|till)\b)[^,.;!?]){2,40}?) to\s+$"
 )
+_AGREED = re.compile(
+    r"(?i)\b(?:agreements?|arrangements?|plans?|promises?|deals?|appointments?|chances?|duty|habits?|"
+    r"intentions?|decisions?|needs?|urge|ideas?|way|reasons?|right|wish|aims?|goals?|permission|"
+    r"offers?|invitations?|opportunity|opportunities|slots?|times?|dates?|days?|moments?|order|"
+    r"orders|instructions?|commitments?|obligations?|tendency|mind|hope|hopes|date|bet|pact)$"
+)
+"""What somebody has to do something is not what it is done to: "an agreement to talk"."""
 _WITHOUT_OBJECT = frozenset(
     lexicon.listed("up back out off in over away down to at on by for with before after round from")
 )
@@ -150,6 +157,8 @@ def of_what(deed: str, words: str, said: str) -> str:
     at = said.casefold().find(words.casefold().strip())
     found = _TO_BE_DONE.search(said[: max(at, 0)])
     whole = words.strip(" ,.;:!?").split()
+    if found is not None and _AGREED.search(found["what"]):
+        found = found if whole[-1:] and whole[-1].casefold() in _STRANDED else None
     if found is None or not " ".join(whole).casefold().startswith(deed.casefold()):
         return deed
     verb, *rest = whole
@@ -157,6 +166,12 @@ def of_what(deed: str, words: str, said: str) -> str:
         return deed
     last = rest[-1:] and rest[-1].casefold() in _STRANDED
     return " ".join((verb, *rest, found["what"]) if last else (verb, found["what"], *rest))
+
+
+def bare(title: str) -> str:
+    """Without the article that it begins with: "a video call"."""
+    short = re.sub(r"(?i)^an?\s+(?=\w+[^\W\d_])", "", title)
+    return short if says_something(short) else title
 
 
 def points(title: str) -> bool:

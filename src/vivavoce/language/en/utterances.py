@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
+from vivavoce.language.en.denying import undenied
 from vivavoce.language.en.ending import VERBS, ending
 from vivavoce.language.en.mentions import times_in
 
@@ -333,6 +334,74 @@ def one_more(text: str) -> str | None:
     return match["rest"] if match else also_the_one(text)
 
 
+_NEXT_QUESTION = re.compile(
+    r"(?i)[?.!;]\s+\S|[,\s]\s*\b(?:and|also|plus|oh)\b[,\s]+(?:also |then )?(?:(?:what|when|which|who|where|"
+    r"how|is|are|do|does|did|am|have|has|can|could|anything|any|will)\b)"
+)
+
+
+def asks_again(between: str) -> bool:
+    """Whether another question begins in it: "the vet? And have I anything else"."""
+    return _NEXT_QUESTION.search(between) is not None
+
+
+def questions_in(text: str) -> list[str]:
+    """Its parts, where another question begins."""
+    cuts = [0, *(m.start() for m in _NEXT_QUESTION.finditer(text)), len(text)]
+    return [text[a:b] for a, b in zip(cuts, cuts[1:], strict=False) if text[a:b].strip(" ?.!,;")]
+
+
+_ONLY_TELLS = re.compile(
+    r"(?i)\W*(?:(?:oh|and|but|so|well|mind|now|wait|sorry|no)\b[\s,.]*)*"
+    r"(?:that['’]?s|that is|that would be|that['’]?d be|it['’]?s|i mean|meaning|which is|as in)\b"
+)
+
+
+def only_tells(clause: str) -> bool:
+    """ "That's seven over there": it says more of what was said before."""
+    return _ONLY_TELLS.match(clause) is not None
+
+
+_WAIT = re.compile(
+    r"(?i)\W*(?:(?:oh|ah|um+|uh+|er+m?|sorry|wait|no|okay|ok|eh|hey|yes|yeah|hm+|well|please)\b\W*)*"
+    r"(?:(?:one|just an?|just one|an?|half an?|half|gimme an?|give me (?:just )?(?:an?|one)|"
+    r"wait (?:an?|one))\s+(?:moment|second|sec|minute|mo|min|tick)\b|hang on|hold on|"
+    r"bear with me|hold the line|wait(?: up)?|back in an? \w+|i['’]?ll be right back|"
+    r"let me (?:just )?(?:think|check|look|see|find|get)\b)"
+    r"(?P<rest>.*)"
+)
+_LATE = 90
+"""Letters: who asks for a moment says little more than why."""
+
+
+def asks_to_wait(text: str) -> bool:
+    """ "One moment, there's somebody at the door": nothing is answered, and nothing wanted yet."""
+    match = _WAIT.fullmatch(text.strip())
+    if match is None or len(match["rest"]) > _LATE:
+        return False
+    rest = re.sub(r"(?i)\b(?:and )?let me (?:just )?(?:think|check|look|see|find|get|grab)\b", "", match["rest"])
+    return not times_in(rest) and not wants(rest) and not orders(rest)
+
+
+_GIVEN_UP = re.compile(
+    r"(?i)[,.;…—–-]+\s*(?:(?:no|nope|sorry|wait|never ?mind|forget it|ignore (?:that|me)|hang on|"
+    r"hold on|scratch that|oh|ah|argh|ugh|one (?:sec\w*|moment)|just a (?:sec\w*|moment)|"
+    r"where was i|what was i saying|lost my (?:thread|train of thought)|"
+    r"not you|excuse me|my apologies|apologies|so sorry)\b[\s,.!…—–-]*)+$"
+)
+
+
+def gives_up(text: str) -> bool:
+    """Somebody broke off in the middle of a sentence and says so: "put the, no. Sorry."."""
+    match = _GIVEN_UP.search(text)
+    if match is None:
+        return False
+    if re.search(r"(?i)\b(?:never ?mind|forget it|ignore me|scratch that)\b", match.group()):
+        return True
+    before = text[: match.start()].rstrip(" ,.;…—–-")
+    return ending(before) == "unfinished"
+
+
 def hesitates(text: str) -> bool:
     """Somebody looks for words, or breaks off."""
     return _HESITANT.search(text) is not None
@@ -460,20 +529,6 @@ def replaced(text: str, title: str) -> str:
         if fits and re.search(r"[^\W_]", right) and not times_in(right):
             return right
     return ""
-
-
-_OPPOSITE = re.compile(
-    r"(?is)(?P<head>^|[.;!?]\s)(?:(?:please|can you|could you|just|ok(?:ay)?),?\s+)*"
-    r"(?P<verb>[a-z]+) (?P<what>\w[\w'’-]*(?: \w[\w'’-]*){0,5}?)(?:,? please)?[.,;!?…—-]"
-    r"[^.;!?]{0,40}(?:[.;!?…]\s*[^.;!?]{0,40}?)?\b(?:don['’]t|do not) (?:actually )?(?P=verb) "
-    r"(?:it|that|them|this)\b[\s,.;:!—-]*(?P<rest>\w.+)$"
-)
-"""An order and its very opposite: "Cancel the club. No, don't cancel it, it's at nine now." What
-it is about stays, and what comes after."""
-
-
-def undenied(text: str) -> str:
-    return _OPPOSITE.sub(lambda m: f"{m['head']}{m['what'].strip()}: {m['rest']}", text)
 
 
 def repaired(text: str) -> str:

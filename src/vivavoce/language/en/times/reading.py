@@ -186,7 +186,8 @@ def _weakly(t: Tokens, every: list[Found], kept: list[bool], n: int, whole: bool
                 return True
             return piece.trailing and any(isinstance(o, p.Relative) for o in near)
         case p.Zone():
-            touching = n and kept[n - 1] and t.words[every[n - 1].end : one.start] in ([], ["in"])
+            gap = t.words[every[n - 1].end : one.start] if n else ["?"]
+            touching = n and kept[n - 1] and gap in ([], ["in"], [","], [",", "in"])
             return bool(touching) and any(isinstance(o, p.Hour | p.Part) for o in near)
         case p.For() | p.Times() | p.Except() | p.From():
             repeated = any(kept[m] and isinstance(o.piece, p.Every) for m, o in enumerate(every))

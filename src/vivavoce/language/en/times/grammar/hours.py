@@ -232,9 +232,10 @@ def _plain(t: Tokens, at: int) -> Found | None:
 
 
 def _of_part(t: Tokens, at: int) -> bool:
-    """ "of the morning", "of an evening", after an hour."""
+    """ "of the morning", "of an evening", "of a Tuesday", after an hour."""
     the = t.word(at + 1) in ("the", "a", "an")
-    return t.word(at) == "of" and the and t.word(at + 2) in lex.DAY_PARTS
+    named = t.word(at + 2) in lex.DAY_PARTS | _NAMED_DAYS
+    return t.word(at) == "of" and the and named
 
 
 def on_the_clock(t: Tokens, at: int, end: int) -> bool:

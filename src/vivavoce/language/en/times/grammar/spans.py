@@ -54,7 +54,8 @@ def span_at(t: Tokens, at: int) -> Found | None:
     end += t.are(end, "or", "so") and 2
     if t.word(end) == "time" and word == "in":
         end += 1
-    if word in ("in", "within"):
+    directed = t.word(end) in ("later", "earlier", "sooner")
+    if word in ("in", "within") and not directed:
         if (rest := _beside(t, end)) and word == "in" and rest[0]:
             return None  # "in an hour before …" is nothing anybody says
         return Found(FromNow(found), begun, end)
