@@ -143,7 +143,7 @@ class ModelEars(Listener):
         self._session = open_model(folder / "decoder.onnx", threads=threads, edit=edit)
         self._tokenizer = vocabulary(folder)
         self._trees = Trees(self._tokenizer)
-        self._marks = _marks(self._tokenizer.get_vocab())
+        self._marks = marks_of(self._tokenizer.get_vocab())
 
     def text(self, decoding: Decoding) -> str:
         return str(self._tokenizer.decode(decoding.tokens)).strip()
@@ -153,7 +153,7 @@ class ModelEars(Listener):
         self.begin(np.zeros(EAR_RATE, dtype=np.float32), "warm", ort.RunOptions()).step()
 
 
-def _marks(vocabulary: Mapping[str, int]) -> Marks:
+def marks_of(vocabulary: Mapping[str, int]) -> Marks:
     """Of a vocabulary that writes a space in front of a word in one of two ways."""
     plain = {token: word.lstrip("▁Ġ") for word, token in vocabulary.items()}
     signs = {n: word for n, word in plain.items() if word and not any(map(str.isalnum, word))}
