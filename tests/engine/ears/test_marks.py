@@ -8,7 +8,7 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 
-from tests.engine.ears.conftest import model_folder
+from tests.speech import model_folder
 from vivavoce.engine.ears.decoding import Decoder, Decoding, Marks
 from vivavoce.engine.ears.keywords import vocabulary
 from vivavoce.engine.ears.recogniser import marks_of
@@ -85,4 +85,4 @@ def test_marks_are_found_in_the_vocabulary_of_the_ears() -> None:
     assert {",", ";", ":", "...", "-", ',"'} <= commas
     assert not stops & commas
     assert marks.signs > {*marks.stops, *marks.commas}
-    assert not any(map(str.isalnum, "".join(tokenizer.id_to_token(n) for n in marks.signs)))
+    assert not any(map(str.isalnum, "".join(str(tokenizer.id_to_token(n)) for n in marks.signs)))
