@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -56,6 +57,15 @@ def human(spoken: Callable[[Samples], Samples]) -> list[Clip]:
     from bench.material.recordings import recordings
 
     return [Clip(speaker(one.name), spoken(one.speech), one.words) for one in recordings()]
+
+
+def of_folder(folder: Path, spoken: Callable[[Samples], Samples]) -> list[Clip]:
+    """Other people's sentences, `SPEAKER/*.wav`, each from its first word to its last."""
+    from bench.material.recordings import read
+
+    return [
+        Clip(path.parent.name, spoken(read(path)), "") for path in sorted(folder.glob("*/*.wav"))
+    ]
 
 
 def speaker(name: str) -> str:

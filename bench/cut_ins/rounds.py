@@ -8,7 +8,11 @@ and to the first sound of an answer. All have the same detector, judge and answe
 
 Whole speakers are kept apart: what is tuned is tuned on the open ones, and the figures
 that count are those of the closed ones.
-`python -m bench.cut_ins.rounds [--rounds N] [--speakers open|closed|all]`.
+`python -m bench.cut_ins.rounds [--rounds N] [--speakers open|closed|all] [--seeds N]`.
+
+Sixty turns are few: how long the pauses are is a matter of luck. With `--seeds` the dice
+are thrown so many times, for `auto` alone, the first time as ever, and the mean is told
+with its spread.
 """
 
 from __future__ import annotations
@@ -16,7 +20,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -41,6 +46,8 @@ OPEN = frozenset({"spk1_", "cards", "example1.wav", "LJ050-0131.wav", "jfk.wav",
 """The speakers that may be looked at. All others are closed."""
 EAGERNESS: tuple[Eagerness, ...] = ("low", "medium", "auto", "high")
 PEER = "Smart Turn alone"
+DEFAULT = "semantic_vad, auto"
+SEED = 7
 KINDS = ("in a sentence", "after a sentence", "the speaker's own")
 
 
@@ -108,31 +115,64 @@ def contestants() -> dict[str, tuple[Callable[[], Finder], dict[str, str]]]:
     }
 
 
-def measure(room: Room, clips: Sequence[Clip], rounds: int) -> dict[str, Tally]:
-    tallies = {name: Tally() for name in contestants()}
-    for dialogue in dialogues(clips, rounds):
+def measure(
+    room: Room,
+    clips: Sequence[Clip],
+    rounds: int,
+    seed: int = SEED,
+    only: frozenset[str] | None = None,
+) -> dict[str, Tally]:
+    """Everybody, or only those."""
+    asked = {n: one for n, one in contestants().items() if only is None or n in only}
+    tallies = {name: Tally() for name in asked}
+    for dialogue in dialogues(clips, rounds, seed):
         speech = room.probabilities(dialogue.sound)
-        for name, (make, detection) in contestants().items():
+        for name, (make, detection) in asked.items():
             course = Talk(room, dialogue, make(), detection).run(speech)
             count(tallies[name], dialogue, course)
     return tallies
 
 
+def throws(
+    room: Callable[[], Room], clips: Sequence[Clip], rounds: int, seeds: int
+) -> Iterator[Tally]:
+    """`auto` alone, with other dice each time. Each in a room of its own: a room remembers by the
+    number of a dialogue."""
+    for seed in range(SEED, SEED + seeds):
+        tally = measure(room(), clips, rounds, seed, frozenset({DEFAULT}))[DEFAULT]
+        false, heard = ([counts[kind] for kind in KINDS] for counts in (tally.false, tally.noticed))
+        print(
+            f"   seed {seed}: {false} false, {heard} heard, {middle(tally.delays):.0f} ms",
+            flush=True,
+        )
+        yield tally
+
+
 # --- Telling --------------------------------------------------------------------------
 
 
-def run(report: Report, rounds: int = ROUNDS, speakers: Speakers = "all") -> None:
+@contextmanager
+def rooms() -> Iterator[Callable[[], Room]]:
+    """Makes rooms on the same models. Fetches what is not there; not from a running loop."""
     store = ModelStore(load_settings().models_dir)
     asyncio.run(store.pull(["silero-vad", "smart-turn", "moonshine-base"]))
     judge = SmartTurn(store.path("smart-turn", "smart_turn.onnx"))
     ears = MoonshineEars(store.folder / "moonshine-base")
     detector = load_silero(store.path("silero-vad", "silero_vad.onnx"))()
     try:
-        room = Room(detector, judge, ears)
-        tallies = measure(room, chosen(human(room.spoken), speakers), rounds)
+        yield lambda: Room(detector, judge, ears)
     finally:
         judge.close()
         ears.close()
+
+
+def run(report: Report, rounds: int = ROUNDS, speakers: Speakers = "all", seeds: int = 0) -> None:
+    with rooms() as room:
+        clips = chosen(human(room().spoken), speakers)
+        if seeds:
+            show_many(list(throws(room, clips, rounds, seeds)))
+            return
+        tallies = measure(room(), clips, rounds)
     show(tallies, speakers)
     peer = tallies[PEER]
     for name, tally in tallies.items():
@@ -169,9 +209,26 @@ def show(tallies: dict[str, Tally], speakers: Speakers = "all") -> None:
         print(f"   {name:<21}{cells}{back}{missed}")
 
 
+def show_many(tallies: Sequence[Tally]) -> None:
+    """The mean of all throws of the dice, and how far one is from another."""
+
+    def tell(what: str, values: Sequence[float]) -> None:
+        print(f"   {what:<40}{np.mean(values):>8,.1f}  ± {np.std(values):.1f}")
+
+    tell("turns", [tally.turns for tally in tallies])
+    tell("pauses put into them", [tally.pauses for tally in tallies])
+    for kind in KINDS:
+        tell(f"false, {kind}", [tally.false[kind] for tally in tallies])
+        tell(f"heard, {kind}", [tally.noticed[kind] for tally in tallies])
+    tell("heard", [tally.noticed.total() for tally in tallies])
+    tell("delay of a true end, p50, ms", [middle(tally.delays) for tally in tallies])
+    tell("its first sound, p50, ms", [middle(tally.sounds) for tally in tallies])
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m bench.cut_ins.rounds")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="dialogues of each speaker")
     parser.add_argument("--speakers", choices=("open", "closed", "all"), default="all")
+    parser.add_argument("--seeds", type=int, default=0, help="so many throws of the dice")
     asked = parser.parse_args()
-    run(report_line, asked.rounds, asked.speakers)
+    run(report_line, asked.rounds, asked.speakers, asked.seeds)

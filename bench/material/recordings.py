@@ -54,10 +54,10 @@ class Recording:
 def recordings() -> tuple[Recording, ...]:
     """All that can be had here. Fetches what is not there yet; not from a running loop."""
     folder = _fetched()
-    found = [Recording(c.file.name, c.words, _read(folder / c.file.name)) for c in CLIPS]
+    found = [Recording(c.file.name, c.words, read(folder / c.file.name)) for c in CLIPS]
     debian = _debian()
     if debian is not None:
-        found += [Recording(name, words, _read(debian / name)) for name, words, _ in DEBIAN]
+        found += [Recording(name, words, read(debian / name)) for name, words, _ in DEBIAN]
     return tuple(found)
 
 
@@ -65,7 +65,7 @@ def recordings() -> tuple[Recording, ...]:
 def noises() -> tuple[Samples, ...]:
     """Streets, rooms and machines, ten seconds or so each."""
     folder = _fetched()
-    return tuple(_read(folder / noise.file.name) for noise in NOISES)
+    return tuple(read(folder / noise.file.name) for noise in NOISES)
 
 
 def noisy(number: int, speech: Samples, decibels: float) -> Samples:
@@ -147,7 +147,8 @@ def _right(path: Path, sha256: str) -> bool:
     return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == sha256
 
 
-def _read(path: Path) -> Samples:
+def read(path: Path) -> Samples:
+    """16 bits, one channel; raw where it says so."""
     rate = EAR_RATE
     if path.suffix == ".raw":
         pcm = np.frombuffer(path.read_bytes(), dtype="<i2")

@@ -27,7 +27,9 @@ PHRASES: dict[Ending, tuple[str, ...]] = {
         "I want to get fit by the summer.", "Okay, read me the first line.",
         "And also buy some stamps.", "Look it up.", "Search for flights to Oslo.",
         "We need to book a table for six.", "Put it back.", "Make it shorter.",
-        "Two tickets to Leeds, please.",
+        "Two tickets to Leeds, please.", "Friday at nine, and ring the bank.",
+        "Okay then, where are my keys", "Right, who is coming tonight",
+        "I am off on Friday, so cancel the meeting.",
         # The end of something
         "Thank you.", "Thanks a lot.", "Never mind.", "Stop.", "That's all.", "Good night.",
         "Okay, bye.", "Cancel that.",
@@ -43,6 +45,11 @@ PHRASES: dict[Ending, tuple[str, ...]] = {
         "If you heat it, the wax melts.", "When I got home, the door was open.",
         "Pour the milk over the oats.", "We have lived here for years.", "I should go home soon.",
         "He took a breath, and knelt down slowly.",
+        # Clauses that only look like questions or requests
+        "When she was nine, the family moved to Cork.", "Where he was going nobody knew.",
+        "We met a man, whose dog was barking all night.", "I saw Tom, who was late again.",
+        "It is hard to sit still and wait for the bus.", "You can go in and look at the garden.",
+        "They'll ring at ten and ask for the manager.",
     ),
     "unfinished": (
         # The last word wants another

@@ -43,8 +43,8 @@ class Transcript(Value):
     text: str
     confidence: float = 1.0
     closed: float | None = None
-    """How likely a full stop, a question mark or an exclamation mark is after the last word, as it
-    was said; None where the ears cannot tell."""
+    """How likely the mark after the last word ends the sentence, rather than that it goes on as
+    after a comma, by how it was said; None where the ears cannot tell."""
 
 
 class Manner(TypedDict, total=False):

@@ -20,7 +20,7 @@ from vivavoce.language.en.ending import Ending
 from vivavoce.wire.realtime.session import Eagerness, SemanticVad, ServerVad
 
 YES, NO, HALF = 0.9, 0.05, 0.4
-WHOLE = Heard("whole", 0.95)
+WHOLE = Heard("whole", 0.98)
 
 
 def run(points: Endpointer, *stretches: tuple[float, int]) -> list[Milestone]:
@@ -115,21 +115,22 @@ def test_a_speaker_who_has_not_finished_is_waited_for_and_asked_about_again() ->
 def wait(
     ending: Ending | None,
     *verdicts: float,
-    closed: float | None = 0.9,
+    closed: float | None = 0.99,
     eagerness: Eagerness = "auto",
+    lasted_ms: int = 3008,
 ) -> tuple[int, int, int]:
     """The silence that ends the turn, then that before which nothing is heard, and that in which
     it can be taken back."""
     points, answers = Endpointer(SemanticVad(eagerness=eagerness)), list(verdicts)
-    run(points, (YES, 960), (NO, 64))
-    told = points.heard(Heard(ending, closed), 960) if ending is not None else []
+    run(points, (YES, lasted_ms), (NO, 64))
+    told = points.heard(Heard(ending, closed), lasted_ms) if ending is not None else []
     while not any(isinstance(one, Stopped) for one in told):
         told = points.feed(NO)
         if answers and any(isinstance(one, Judge) for one in told):
             told = points.verdict(answers.pop(0), points.now_ms)
     (stopped,) = told
     assert isinstance(stopped, Stopped)
-    silence = stopped.at_ms - 960
+    silence = stopped.at_ms - lasted_ms
     return silence, silence + stopped.hold_ms, silence + stopped.open_ms
 
 
@@ -146,39 +147,70 @@ def test_what_must_go_on_is_waited_for_however_it_sounds() -> None:
 
 
 def test_the_more_doubt_the_longer_the_wait() -> None:
-    waits = [wait("told", sure, sure, sure)[0] for sure in (0.95, 0.4, 0.1, 0.05, 0.02)]
+    sures = (0.95, 0.2, 0.15, 0.1, 0.02)
+    waits = [wait("told", sure, sure, sure, closed=0.98)[0] for sure in sures]
     assert waits == sorted(waits)
     assert waits[0] <= 250 < waits[-1]
-    by_sound = [wait("told", 0.6, 0.6, closed=closed)[0] for closed in (0.98, 0.75, 0.4, 0.1)]
+    by_sound = [wait("told", 0.6, 0.6, closed=closed)[0] for closed in (0.99, 0.97, 0.96, 0.4)]
     assert by_sound == sorted(by_sound)
     assert by_sound[-1] >= 1100
-    by_words = [wait(one, 0.9, 0.9, 0.9)[0] for one in ("whole", "unclear", "unfinished")]
+    by_words = [wait(one, 0.9, 0.9, 0.9)[0] for one in ("whole", "told", "unclear", "unfinished")]
     assert by_words == sorted(by_words)
 
 
 def test_what_the_ears_heard_of_a_full_stop_counts_beside_the_judge() -> None:
-    assert wait("told", 0.2, 0.2, closed=0.98)[0] <= 350, "the judge may be wrong"
-    assert wait("told", 0.98, 0.98, closed=0.2)[0] > 1000
+    assert wait("told", 0.2, 0.2, closed=0.995)[0] <= 350, "the judge may be wrong"
+    assert wait("told", 0.98, 0.98, closed=0.8)[0] > 1000
     assert wait("told", 0.95, closed=None)[0] <= 250, "not all ears can tell"
     assert wait("told", 0.1, 0.1, closed=None)[0] > 700
 
 
+def test_who_has_told_little_has_more_to_tell_but_a_question_is_whole_however_short() -> None:
+    told, asked = (
+        [wait(one, 0.9, 0.9, closed=0.98, lasted_ms=ms)[0] for ms in (640, 2016, 4000, 16_000)]
+        for one in ("told", "whole")
+    )
+    assert told == sorted(told, reverse=True)
+    assert told[0] > 1000
+    assert told[-1] <= 250
+    assert max(asked) <= 250
+
+
+def test_how_long_a_turn_is_counts_from_where_it_began_though_it_was_taken_in_between() -> None:
+    points = Endpointer(SemanticVad())
+
+    def taken() -> int:
+        paused = points.now_ms - 96
+        points.heard(Heard("told", 0.985), paused)
+        told = points.verdict(0.9, points.now_ms)
+        while not any(isinstance(one, Stopped) for one in told):
+            told = points.feed(NO)
+        return points.now_ms - paused
+
+    run(points, (YES, 960), (NO, 96))
+    assert taken() > 1000
+    run(points, (NO, 32), (YES, 960), (NO, 96))
+    assert taken() <= 250, "the user went on while it was open"
+    run(points, (NO, 6400), (YES, 960), (NO, 96))
+    assert taken() > 1000
+
+
 def test_where_there_is_a_doubt_nothing_is_heard_for_a_second() -> None:
-    for taken, heard, settled in (wait("told", 0.95), wait("whole", 0.6, 0.6, closed=0.8)):
+    for taken, heard, settled in (wait("told", 0.95), wait("whole", 0.6, 0.6, closed=0.97)):
         assert taken < heard
         assert 1000 <= heard <= settled
 
 
 def test_a_judge_who_changes_his_mind_is_believed_half() -> None:
     said = ((0.9,), (0.05, 0.95), (0.05, 0.05))
-    sure, torn, never = (wait("told", *one, closed=0.87)[0] for one in said)
+    sure, torn, never = (wait("told", *one)[0] for one in said)
     assert sure < torn < never
 
 
 def test_a_first_verdict_that_leaves_a_doubt_waits_for_the_second() -> None:
-    assert wait("told", 0.9, closed=0.85)[0] <= 250
-    assert wait("told", 0.5, closed=0.85)[0] > 500
-    assert wait("told", 0.5, 0.98, closed=0.85)[0] <= 350
+    assert wait("told", 0.9)[0] <= 250
+    assert wait("told", 0.4)[0] > 500
+    assert wait("told", 0.4, 0.98)[0] <= 350
 
 
 def test_who_went_on_after_a_long_pause_is_expected_to_do_so_again() -> None:
@@ -239,7 +271,7 @@ def test_the_eager_need_less_certainty_than_the_patient() -> None:
         return wait("whole", 0.6, 0.6, closed=closed, eagerness=eagerness)[0] < 450
 
     every: tuple[Eagerness, ...] = ("low", "medium", "auto", "high")
-    seen = [[soon(one, closed) for one in every] for closed in (0.5, 0.8, 0.86, 0.9, 0.97)]
+    seen = [[soon(one, closed) for one in every] for closed in (0.5, 0.95, 0.96, 0.97, 0.99)]
     assert all(row == sorted(row) for row in seen)
     assert seen[0] == [False] * 4
     assert seen[-1] == [True] * 4

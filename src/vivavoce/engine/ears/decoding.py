@@ -21,19 +21,28 @@ Weigh: TypeAlias = Callable[[Floats, int], Floats]
 """The scores of the next token and how many there were before it, to the scores that count."""
 
 
+class Marks(Value):
+    """Tokens without a letter or a digit: those that end a sentence, those that hold it open, and
+    both among all others of the kind."""
+
+    stops: tuple[int, ...] = ()
+    commas: tuple[int, ...] = ()
+    signs: frozenset[int] = frozenset()
+
+
 class Decoder(Value):
     """A model, its last token, and how its scores are to be taken.
 
     `least` is how many tokens a run must have: on a graph made `rowwise` one
     alone goes through other arithmetic than two or more, and only those score
-    the same in any company. `closes` are the tokens that end a sentence.
+    the same in any company.
     """
 
     session: ort.InferenceSession
     end: int
     weigh: Weigh = lambda scores, _: scores
     least: int = 1
-    closes: tuple[int, ...] = ()
+    marks: Marks = Marks()
 
 
 class Decoding:
@@ -74,7 +83,7 @@ class Decoding:
         self.opening: Floats = np.zeros(0, dtype=np.float32)
         """The scores after the prompt's first token."""
         self.closed: float | None = None
-        """How likely one of the marks that end a sentence is behind the last word."""
+        """How likely the mark behind the last word ends the sentence."""
         self.done = False
         if guess:
             self._verify(list(guess[: limit - 1]))
@@ -118,11 +127,16 @@ class Decoding:
         self.done = self.done or len(self.tokens) >= self._limit
 
     def _note_end(self, weighed: Floats, token: int) -> None:
-        closes = self._decoder.closes
-        marked = bool(self.tokens) and self.tokens[-1] in closes
-        if closes and (token in closes or (token == self._decoder.end and not marked)):
-            likely = np.exp(weighed - weighed.max())
-            self.closed = float(likely[list(closes)].sum() / likely.sum())
+        """Whether a mark is written at all is a matter of taste; which one it would be is not. So
+        the marks that end a sentence are weighed against those that hold it open, and not against
+        none; right behind a word, since what follows a mark is a quote's end at most."""
+        marks = self._decoder.marks
+        behind_a_word = bool(self.tokens) and self.tokens[-1] not in marks.signs
+        if marks.stops and behind_a_word and (token in marks.signs or token == self._decoder.end):
+            stops, commas = weighed[list(marks.stops)], weighed[list(marks.commas)]
+            most = max(stops.max(), commas.max())
+            stop, comma = (float(np.exp(scores - most).sum()) for scores in (stops, commas))
+            self.closed = stop / (stop + comma)
 
     # --- Keywords -------------------------------------------------------------------------
 

@@ -43,7 +43,7 @@ Made = dict[str, onnx.NodeProto]
 class MoonshineEars(ModelEars):
     def __init__(self, folder: Path, *, threads: int = 2) -> None:
         super().__init__(folder, threads, edit=rowwise)
-        self._decoder = Decoder(self._session, _END, _weigh, least=2, closes=self._closes)
+        self._decoder = Decoder(self._session, _END, _weigh, least=2, marks=self._marks)
         self._warm()
 
     def begin(self, speech: Samples, guess: str, run: ort.RunOptions, way: Way = USUAL) -> Decoding:

@@ -11,7 +11,7 @@ import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Unpack
@@ -19,7 +19,7 @@ from typing import Unpack
 import numpy as np
 import onnxruntime as ort
 
-from vivavoce.engine.ears.decoding import Decoding
+from vivavoce.engine.ears.decoding import Decoding, Marks
 from vivavoce.engine.ears.keywords import Trees, vocabulary
 from vivavoce.engine.ears.segments import segments
 from vivavoce.engine.ports import EAR_RATE, Manner, Samples, Transcript
@@ -37,6 +37,10 @@ _AT_ONCE = 4
 """Tokens decoded before others may have the thread: some 30 ms with the default model."""
 _PATIENCE_MS = 1000.0
 """How long a partial stands back for what is urgent."""
+_STOPS = frozenset({".", "?", "!"})
+_COMMAS = frozenset({",", ";", ":", "-", "--", "–", "—", "..", "...", "…"})
+_QUOTES = "\"'”’)"
+"""May stand behind a mark, in one token with it."""
 _REMEMBERED = 64
 """Finished segments, of all sessions together."""
 
@@ -139,8 +143,7 @@ class ModelEars(Listener):
         self._session = open_model(folder / "decoder.onnx", threads=threads, edit=edit)
         self._tokenizer = vocabulary(folder)
         self._trees = Trees(self._tokenizer)
-        marks = (self._tokenizer.token_to_id(mark) for mark in ".?!")
-        self._closes = tuple(mark for mark in marks if mark is not None)
+        self._marks = marks_of(self._tokenizer.get_vocab())
 
     def text(self, decoding: Decoding) -> str:
         return str(self._tokenizer.decode(decoding.tokens)).strip()
@@ -148,6 +151,18 @@ class ModelEars(Listener):
     def _warm(self) -> None:
         """The first run is the slow one."""
         self.begin(np.zeros(EAR_RATE, dtype=np.float32), "warm", ort.RunOptions()).step()
+
+
+def marks_of(vocabulary: Mapping[str, int]) -> Marks:
+    """Of a vocabulary that writes a space in front of a word in one of two ways."""
+    plain = {token: word.lstrip("▁Ġ") for word, token in vocabulary.items()}
+    signs = {n: word for n, word in plain.items() if word and not any(map(str.isalnum, word))}
+    bare = {n: word.strip(_QUOTES) for n, word in signs.items()}
+    return Marks(
+        tuple(sorted(n for n, word in bare.items() if word in _STOPS)),
+        tuple(sorted(n for n, word in bare.items() if word in _COMMAS)),
+        frozenset(signs),
+    )
 
 
 def _from_first_sound(speech: Samples) -> Samples:

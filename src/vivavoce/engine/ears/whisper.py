@@ -41,7 +41,7 @@ class WhisperEars(ModelEars):
         end = self._token("<|endoftext|>")
         self._silent = self._token("<|nocaptions|>")
         self._never = self._forbidden(end)
-        self._decoder = Decoder(self._session, end, self._weigh, closes=self._closes)
+        self._decoder = Decoder(self._session, end, self._weigh, marks=self._marks)
         self._warm()
 
     def _knows(self, language: str) -> bool:

@@ -11,7 +11,7 @@ dash or a question mark does.
 from __future__ import annotations
 
 import re
-from itertools import dropwhile, takewhile
+from itertools import dropwhile, pairwise, takewhile
 from typing import Literal
 
 from vivavoce.language.en.answers import answer, consent, stops
@@ -71,6 +71,9 @@ _INVERTED = _set(
     "had isn't aren't wasn't don't doesn't didn't can't couldn't won't wouldn't shouldn't "
     "haven't hasn't"
 )
+_MODAL = _set("can could will would shall should may might must")
+_RELATIVE = _set("who whom whose which where")
+"""They go on with what was said before them: "the man, who had vanished"."""
 _ADDRESS = _set(
     "please now okay ok so well hey hi hello and then also just right alright yes yeah sure no"
 )
@@ -211,13 +214,34 @@ def _sentences(text: str) -> list[str]:
 
 def _wants(sentence: str) -> bool:
     """Is one of its clauses a request or a question? "Friday at nine, ring the bank."."""
-    for clause in re.split(r"[,;:–—]| so | and ", sentence):
-        words = list(dropwhile(_ADDRESS.__contains__, _WORD.findall(clause)))
-        if len(words) > 2 and (words[0] in _ASKED_FOR or _WISH.match(" ".join(words))):
+    before: list[str] = []
+    parts = re.split(r"([,;:–—]| so | and )", sentence)
+    for joint, clause in zip(["", *parts[1::2]], parts[::2], strict=True):
+        found = _WORD.findall(clause)
+        words = list(dropwhile(_ADDRESS.__contains__, found))
+        if len(words) > 2 and _WISH.match(" ".join(words)):
             return True
-        if len(words) > 2 and words[0] in _WH and set(words[1:4]) & _INVERTED:
+        goes_on = joint == " and " and _governs(before)
+        if len(words) > 2 and words[0] in _ASKED_FOR and not goes_on:
             return True
+        relative = words[:1] and words[0] in _RELATIVE and any(map(_verb, before))
+        if len(words) > 2 and _asks(words) and not relative:
+            return True
+        before += found
     return False
+
+
+def _asks(words: list[str]) -> bool:
+    """The verb stands in front of who does it: "when is he there", and not "when he is there"."""
+    wh = words[0] in _WH and words[1] not in _SUBJECTS | _DETERMINERS
+    return wh and not _INVERTED.isdisjoint(words[1:4])
+
+
+def _governs(words: list[str]) -> bool:
+    """A bare verb behind an "and" belongs to what is said there: "he can come and find me"."""
+    if any(word in _MODAL or word.endswith("'ll") for word in words):
+        return True
+    return any(first == "to" and verb in VERBS for first, verb in pairwise(words))
 
 
 # --- What must go on ------------------------------------------------------------------
@@ -317,8 +341,8 @@ def _sentence(said: list[str], plain: str, asks: bool) -> Ending:
     if first == "when" and (len(words) < 2 or words[1] not in _INVERTED):
         return _with_clause(words)
     if first in _WH:
-        inverted = any(word in _INVERTED for word in words[1:4]) or "'s" in first
-        return "whole" if inverted and len(words) > 2 else "told" if len(words) > 4 else "unclear"
+        inverted = len(words) > 2 and ("'s" in first or _asks(words))
+        return "whole" if inverted else "told" if len(words) > 4 else "unclear"
     if first in _INVERTED and len(words) > 2 and (words[1] in _SUBJECTS | _DETERMINERS):
         return "unclear" if first in ("had", "were", "should") else "whole"
     if first in _INVERTED and len(words) <= 2:
