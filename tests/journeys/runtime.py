@@ -47,7 +47,7 @@ class Runtime:
 
     def __init__(self, url: str, session_id: str | None = None, **start: Any) -> None:
         self.session_id = session_id or str(uuid.uuid4())
-        self.address = f"{url.replace('http', 'ws', 1)}/conductor?sessionId={self.session_id}"
+        self.move(url)
         self.headers: dict[str, str] = {}
         self.start_with = start
         self.tools: dict[str, Tool] = {}
@@ -63,6 +63,10 @@ class Runtime:
         """Called with each message, whichever way it goes: before it is dealt with, after it was
         sent."""
         self._socket: ClientConnection | None = None
+
+    def move(self, url: str) -> None:
+        """To a server at another address."""
+        self.address = f"{url.replace('http', 'ws', 1)}/conductor?sessionId={self.session_id}"
 
     @asynccontextmanager
     async def connected(self, *, start: bool = True) -> AsyncIterator[Runtime]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ from tests.journeys.embedded import by_websocket, embedded
 from tests.journeys.runtime import Runtime
 from tests.journeys.stage import Stage
 from vivavoce.brain.script.script import Rule, Script, ToolUse
+from vivavoce.server.gate.tokens import minted
 from vivavoce.wire.conductor.codes import CODES
+from vivavoce.wire.records.talk import Put
 
 FLOWS = ROOT / "docs" / "conductor" / "examples"
 BATTERY = {
@@ -253,7 +256,11 @@ async def test_a_tool_that_changes_something_waits_for_a_yes_aloud_or_by_hand(
             await runtime.say("The light, please")
             await runtime.at_rest()
             (asked,) = runtime.calls("ui.confirm")
-            assert "light.switch" in json.loads(asked["arguments"])["question"]
+            question = json.loads(asked["arguments"])["question"]
+            assert question == (
+                "I want to use light.switch on your device, with room hall, on true. May I? "
+                "Yes or no?"
+            )
             assert runtime.spoken[-1] == "The light is on."
             assert [tool for _, tool in runtime.ran] == ["ui.confirm", "light.switch"]
         aloud = runtime_with(st, LIGHT)
@@ -264,6 +271,24 @@ async def test_a_tool_that_changes_something_waits_for_a_yes_aloud_or_by_hand(
             await aloud.say("Yes")
             await aloud.until(lambda: "The light is on." in aloud.spoken)
             assert [tool for _, tool in aloud.ran] == ["light.switch"]
+
+
+async def test_a_yes_by_hand_over_the_spoken_question_is_acted_on_at_once(tmp_path: Path) -> None:
+    confirm = {"name": "ui.confirm", "inputSchema": {"type": "object"}}
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        runtime = runtime_with(st, LIGHT, confirm)
+        runtime.holds = {"ui.confirm", "tts.speak"}
+        async with runtime.connected():
+            await runtime.say("The light, please")
+            asked = await runtime.called("ui.confirm")
+            question = await runtime.called("tts.speak")
+            interrupted = {"code": "audio.output.interrupted", "message": "They pressed yes."}
+            await runtime.send("error", **interrupted, callId=question["callId"])
+            runtime.holds = set()
+            approval = json.loads(asked["arguments"])["approvalId"]
+            await runtime.result(asked["callId"], {"approvalId": approval, "approved": True})
+            await runtime.until(lambda: runtime.spoken == ["The light is on."], 5)
+            await runtime.at_rest()
 
 
 # --- Interrupting
@@ -309,6 +334,18 @@ async def test_sentence_by_sentence_where_the_runtime_can_take_that(tmp_path: Pa
         assert all("There was a king. He had a dog.".startswith(one) for one in partials)
 
 
+async def test_a_noise_that_was_no_word_ends_the_listening(tmp_path: Path) -> None:
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        runtime = runtime_with(st)
+        async with runtime.connected():
+            await runtime.say("Hello")
+            await runtime.at_rest()
+            await runtime.send("userAudioTranscriptPartial", text="H")
+            await runtime.say("")
+            await runtime.until(lambda: runtime.states[-2:] == ["listening", "idle"], 5)
+        assert runtime.errors == ["empty_transcript"]
+
+
 async def test_what_is_being_said_shows_the_state(tmp_path: Path) -> None:
     async with embedded(tmp_path, script=SCRIPT) as st:
         runtime = runtime_with(st)
@@ -344,6 +381,29 @@ async def test_it_is_in_the_history_and_the_browser_and_the_runtime_go_on_from_e
             assert runtime.spoken == ["Hi there!", "That makes 42."]
             listed = await st.get("/api/v1/conversations")
             assert [one["id"] for one in listed["conversations"]] == [runtime.session_id]
+
+
+async def test_who_writes_after_the_runtime_left_waits_neither_for_its_voice_nor_for_its_tools(
+    tmp_path: Path,
+) -> None:
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        runtime = runtime_with(st)
+        async with runtime.connected():
+            await runtime.say("Hello")
+            await runtime.at_rest()
+        while st.here.conductor.connections:
+            await asyncio.sleep(0.01)
+        path = f"/api/v1/conversations/{runtime.session_id}/messages"
+        answer = await st.post(path, {"content": "What is six times seven?"})
+        assert answer["reply"]["content"] == "That makes 42."
+        assert (await history(st, runtime))[-1] == ("assistant", "That makes 42.")
+        await st.post(path, {"content": "How full is the battery?"})
+        assert runtime.ran == []  # and nothing waits for it
+        async with runtime.connected():
+            await runtime.say("How full is the battery?")
+            await runtime.until(lambda: runtime.spoken[-1] == "The battery is at 80 percent.")
+        assert runtime.spoken == ["Hi there!", "The battery is at 80 percent."]
+        assert [tool for _, tool in runtime.ran] == ["battery.level"]
 
 
 async def test_the_same_sentence_sent_again_is_answered_once(tmp_path: Path) -> None:
@@ -538,3 +598,31 @@ async def test_a_runtime_shows_who_it_is_by_header_or_by_a_token_for_its_session
             await runtime.say("Hello")
             await runtime.at_rest()
         assert runtime.spoken == ["Hi there!"]
+
+
+async def test_a_key_that_ends_ends_the_connection_that_it_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vivavoce.server.doors.conductor.KEY_SECONDS", 0.1)
+    monkeypatch.setattr("vivavoce.server.gate.tokens.FRESH_SECONDS", 0.0)
+    key = "a-token-of-more-than-sixteen-characters"
+    async with embedded(tmp_path, script=SCRIPT, auth="token", auth_token=key) as st:
+        now = st.here.clock.now()
+        value, kept = minted("phone", "user", now, None)
+        await st.here.store.commit([Put(kept)])
+        kiosk, phone, browser = runtime_with(st), runtime_with(st), runtime_with(st)
+        kiosk.headers = {"authorization": f"Bearer {key}"}
+        phone.headers = {"authorization": f"Bearer {value}"}
+        given = {"sessionId": browser.session_id}
+        made = await st.post("/conductor/token", given, headers=phone.headers)
+        browser.address += f"&token={made['token']}"
+        async with kiosk.connected(), phone.connected(), browser.connected():
+            await phone.say("Hello")
+            await phone.at_rest()
+            await st.here.store.commit([Put(replace(kept, revoked_at=now))])
+            await phone.until(lambda: phone.closed is not None)
+            assert phone.closed is not None
+            assert phone.closed[0] == 4401
+            await kiosk.say("Hello")
+            await kiosk.at_rest()
+            assert (kiosk.closed, browser.closed) == (None, None)

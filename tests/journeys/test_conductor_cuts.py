@@ -21,6 +21,7 @@ from tests.journeys.process import Server
 from tests.journeys.runtime import Cut, Runtime
 from tests.journeys.stage import Stage
 from tests.journeys.test_conductor import BATTERY, SCRIPT, battery
+from vivavoce.app.engine import EmbeddedEngine
 from vivavoce.testing.provider import ScriptedProvider
 
 LINES = ["How full is the battery?", "Hello"]
@@ -196,3 +197,83 @@ async def test_a_runtime_goes_on_at_another_server_with_the_call_that_was_open(
                 assert runtime.spoken == []
     finally:
         drop_database(database)
+
+
+class Loading:
+    """The engine of a server that was just started: its models come when they are let."""
+
+    def __init__(self, st: Stage) -> None:
+        inside = st.here.engine
+        assert isinstance(inside, EmbeddedEngine)
+        assert inside._engine is not None
+        self._engine = inside._engine
+        self._parts, self._engine._parts = self._engine._parts, None
+        self._engine.state = "loading"
+
+    def loaded(self) -> None:
+        assert self._parts is not None
+        self._engine.provide(self._parts)
+
+    def failed(self) -> None:
+        self._engine.fail("The models cannot be loaded.")
+
+
+async def test_what_is_said_while_the_engine_loads_is_answered_once_it_has_loaded(
+    tmp_path: Path,
+) -> None:
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        loading, runtime = Loading(st), new(st.url)
+        async with runtime.connected():
+            said = await runtime.say(LINES[0])
+            await runtime.until(lambda: runtime.states == ["thinking"])
+            await asyncio.sleep(0.7)  # it was asked for, and is not there yet
+        async with runtime.connected():  # the line broke meanwhile
+            await runtime.say(LINES[0], said)
+            await runtime.until(lambda: runtime.states[1:] == ["thinking"])
+            loading.loaded()
+            await runtime.until(lambda: runtime.spoken == ANSWERS[:1])
+            await runtime.at_rest()
+            await runtime.say(LINES[1])
+            await runtime.at_rest(2)
+        assert runtime.errors == []
+        await check(runtime, st.http)
+
+
+async def test_who_comes_back_before_the_engine_has_loaded_gets_the_answer_that_is_owed(
+    tmp_path: Path,
+) -> None:
+    runtime = new("http://nowhere")
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        runtime.move(st.url)
+        runtime.holds = {"battery.level"}
+        async with runtime.connected():
+            await runtime.say(LINES[0])
+            await runtime.called("battery.level")
+    runtime.holds = set()
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        loading = Loading(st)
+        runtime.move(st.url)
+        async with runtime.connected():
+            await runtime.until(lambda: len(runtime.ran) == 1)
+            await asyncio.sleep(5.0)  # longer than a provider that does not answer is asked again
+            assert runtime.spoken == []
+            assert runtime.states[-1] == "thinking"
+        async with runtime.connected():
+            loading.loaded()
+            await runtime.until(lambda: runtime.spoken == ANSWERS[:1])
+            await runtime.at_rest()
+            await runtime.say(LINES[1])
+            await runtime.at_rest(2)
+        assert runtime.errors == []
+        await check(runtime, st.http)
+
+
+async def test_models_that_cannot_be_loaded_are_told_at_once(tmp_path: Path) -> None:
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        Loading(st).failed()
+        runtime = new(st.url)
+        async with runtime.connected():
+            await runtime.say(LINES[1])
+            await runtime.until(lambda: runtime.errors == ["conductor_error"], 5)
+            await runtime.until(lambda: runtime.states == ["thinking", "idle"])
+        assert runtime.all("error")[0]["message"] == "The models cannot be loaded."

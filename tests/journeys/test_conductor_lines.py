@@ -104,6 +104,13 @@ async def test_an_event_in_fragments_is_an_event(tmp_path: Path) -> None:
         assert runtime.spoken == ["Hi there!"]
 
 
+async def test_nothing_is_compressed_so_that_a_line_is_cheap(tmp_path: Path) -> None:
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        address = st.url.replace("http", "ws", 1) + f"/conductor?sessionId={uuid.uuid4()}"
+        async with connect(address, compression="deflate") as socket:
+            assert socket.protocol.extensions == []
+
+
 async def test_fragments_without_end_are_refused_though_they_are_empty(tmp_path: Path) -> None:
     async with embedded(tmp_path, script=SCRIPT) as st:
         async with raw(st) as line:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from tests.session.scene import Scene, message, sent, told
 from vivavoce.session.aloud import OVERHEARD, PATIENCE
-from vivavoce.session.effects import Confirm, Resolve, Speak, StartTimer
+from vivavoce.session.effects import Confirm, Resolve, Speak, StartTimer, StopTimer
 from vivavoce.session.events import (
     ApprovalAsked,
     ApprovalSettled,
@@ -216,6 +216,17 @@ def test_a_user_who_began_to_speak_and_did_not_is_not_waited_for_for_ever() -> N
     assert timer.name == OVERHEARD
     one.send(TimerFired(OVERHEARD))
     assert one.phase == "ready"
+
+
+def test_a_user_who_says_nothing_after_all_is_not_waited_for() -> None:
+    one = scene()
+    effects = one.send(Overheard(), Overheard(over=True))
+    assert one.phase == "ready"
+    assert StopTimer(OVERHEARD) in effects
+    one = asked(scene())
+    one.send(*written("r1", "a1", WORDS))
+    assert one.send(Overheard(over=True)) == [StopTimer(OVERHEARD)]
+    assert one.phase == "speaking"
 
 
 def test_an_answer_that_could_not_be_spoken_was_read() -> None:

@@ -13,7 +13,7 @@ from tests.session.scene import START, WHO, Scene, answer, call, message, user_t
 from vivavoce.language.en.numbers import redact_encoded
 from vivavoce.session import events as ev
 from vivavoce.session import saying
-from vivavoce.session.effects import Effect
+from vivavoce.session.effects import Effect, Send
 from vivavoce.session.policy import Policy
 from vivavoce.session.replay import (
     Difference,
@@ -24,6 +24,7 @@ from vivavoce.session.replay import (
     first_difference,
     runs,
 )
+from vivavoce.wire.hints import KEY, Briefing, Lessons, Told, carried
 from vivavoce.wire.realtime import facts as rt
 
 CARD = "4111 1111 1111 1111"
@@ -33,8 +34,8 @@ CASES = sorted((Path(__file__).parent / "recorded").glob("*.json"))
 class Recorded(Scene):
     """A scene that keeps what it went through, as the store would."""
 
-    def __init__(self, policy: Policy | None = None) -> None:
-        super().__init__(policy)
+    def __init__(self, policy: Policy | None = None, session: dict[str, Any] | None = None) -> None:
+        super().__init__(policy, session=session)
         machine = self.machine
         setup = machine.state.setup
         self.began = beginning(WHO, machine.state.policy, setup, START)
@@ -81,6 +82,25 @@ def test_a_session_played_again_wants_the_same() -> None:
     began, steps = _talk().stored()
     assert len(steps) > 30
     assert first_difference(began, steps) is None
+
+
+def test_what_is_the_same_in_every_session_is_named_and_not_repeated() -> None:
+    lessons = Lessons(shown=(Told(said="what time is it", means="time"),))
+    clock = {"type": "function", "name": "clock", "parameters": {"type": "object", KEY: {}}}
+    tools = carried([clock], "lessons", lessons)
+    scene = Recorded(session={"tools": tools})
+    scene.send(ev.Created())
+    scene.connect()
+    given = Briefing(agent="workbench", user="Ada", time_zone="Etc/UTC")
+    scene.send(ev.Inform(given), ev.Reconfigure({"tools": tools}, ("tools",)), ev.End())
+    began, steps = scene.stored()
+    kept = json.dumps([began, steps])
+    assert "what time is it" not in kept
+    assert kept.count(f'"lessons": {{"digest": "{lessons.told.digest}"}}') >= 4
+    assert "Ada" in kept
+    assert first_difference(began, steps) is None
+    sent = [e.command for e in scene.effects if isinstance(e, Send)]
+    assert "what time is it" in str(sent)
 
 
 def test_what_it_wants_differently_is_told_with_its_step(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import contextlib
 import io
 import re
 import socket
+import wave
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -29,6 +30,7 @@ from vivavoce.cli.talk.server import server_at
 from vivavoce.cli.talk.sound import by_the_clock, read_wav
 from vivavoce.cli.talk.store import Store
 from vivavoce.cli.talk.talk import Talk
+from vivavoce.errors import InvalidRequest
 from vivavoce.testing.engine import HummingMouth, ScriptedEars
 
 SPEECH = tone(0.8)
@@ -299,6 +301,20 @@ async def test_recordings_are_spoken_one_after_the_other_and_all_is_recorded(
     ]
     samples = np.frombuffer(read_wav(heard), "<i2")
     assert 0.2 < float((np.abs(samples) > 300).sum()) / RATE < 2
+
+
+def test_a_recording_whose_length_nobody_wrote_down_is_read_to_its_end(tmp_path: Path) -> None:
+    whole = write(tmp_path / "whole.wav", SPEECH)
+    written = bytearray(whole.read_bytes())
+    written[4:8] = written[40:44] = b"\xff\xff\xff\xff"  # as it is sent while it is spoken
+    streamed = tmp_path / "streamed.wav"
+    streamed.write_bytes(bytes(written) + b"\0")
+    assert read_wav(streamed) == read_wav(whole)
+    with wave.open(str(tmp_path / "long.wav"), "wb") as long:
+        long.setparams((1, 1, 8000, 0, "NONE", ""))
+        long.writeframes(bytes(8000 * 601))
+    with pytest.raises(InvalidRequest, match="longer than 10 minutes"):
+        read_wav(tmp_path / "long.wav")
 
 
 async def test_a_provider_without_such_a_line_is_written_to_in_words_that_say_why(

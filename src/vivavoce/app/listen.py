@@ -390,7 +390,7 @@ class BoundedConnection(HttpToolsProtocol):
 
 class BoundedSocket(WebSocketsSansIOProtocol):
     """One WebSocket. A message has a limit by its path, in bytes and in fragments; whoever does not
-    read is answered no pings, and is cut off in time."""
+    read is answered no pings, and is cut off in time. What is limited is not compressed either."""
 
     config: BoundedConfig
 
@@ -402,6 +402,8 @@ class BoundedSocket(WebSocketsSansIOProtocol):
         path = event.path.partition("?")[0]
         if (most := self.config.bounds.messages.get(path)) is not None:
             self.conn.max_message_size = most
+            # Their messages are short, and there may be many such sockets: 50 KiB each for zlib.
+            self.conn.available_extensions = None
         super().handle_connect(event)
 
     def handle_cont(self, event: Frame) -> None:

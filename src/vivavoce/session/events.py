@@ -210,7 +210,10 @@ class Spoken(Value):
 
 
 class Overheard(Value):
-    """The user begins to say something, at a client that writes down what they say."""
+    """The user begins to say something, at a client that writes down what they say. `over`: they
+    do not, after all: it was a noise, or their hand answered."""
+
+    over: bool = False
 
 
 class Interrupted(Value):

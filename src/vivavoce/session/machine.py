@@ -199,6 +199,8 @@ class Machine:
                 moving.user_said(event.text, draft)
             case own.Spoken():
                 aloud.spoken(event, draft)
+            case own.Overheard(over=True):
+                aloud.fell_silent(draft)
             case own.Overheard():
                 aloud.overheard(event, draft)
             case own.Interrupted():

@@ -32,6 +32,7 @@ from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.events import TranscriptionDelta
+from vivavoce.wire.hints import Fixed
 from vivavoce.wire.realtime import facts as rt
 from vivavoce.wire.realtime.server import Malformed, decode
 from vivavoce.wire.values import Record
@@ -286,8 +287,11 @@ def _heard_of(event: own.SessionEvent, under_way: dict[str, str]) -> None:
             under_way.clear()
 
 
+_AS_THEY_ARE = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_SUBCLASS
+
+
 def _written(value: Any) -> bytes:
-    data = orjson.dumps(value, default=_opened, option=orjson.OPT_PASSTHROUGH_DATACLASS)
+    data = orjson.dumps(value, default=_opened, option=_AS_THEY_ARE)
     return _ITEM.sub(rb"vvi_\1", data) if b"vv_" in data else data
 
 
@@ -302,12 +306,20 @@ def _opened(value: Any) -> Any:
         name, names = known
         return dict(zip(names, (name, *vars(value).values()), strict=False))
     match value:
+        case Fixed():
+            return {"digest": value.digest}
         case BaseModel():
             return value.model_dump(mode="json")
         case Mapping():
             return dict(value)
         case set() | frozenset():
             return sorted(value)
+        case str():
+            return str(value)
+        case int():
+            return int(value)
+        case list():
+            return list(value)
         case _ if is_dataclass(value):
             names = tuple(f".{field.name}" for field in fields(value))
             _OPEN[type(value)] = type(value).__name__, ("is", *names)

@@ -132,7 +132,8 @@ class RemoteTools:
 
     def wants(self, name: str, arguments: Mapping[str, Any]) -> str:
         if name in self._known:
-            return f"use {self._theirs.get(name, name)} on your device"
+            wanted = f"use {self._theirs.get(name, name)} on your device"
+            return f"{wanted}, with {_aloud(arguments)}" if arguments else wanted
         return self._own.wants(name, arguments)
 
     def changes(self, name: str, arguments: Mapping[str, Any]) -> bool:
@@ -177,6 +178,14 @@ def _name(theirs: str, taken: Collection[str]) -> str:
         end = f"_{number}"
         name = plain[: MAX_NAME - len(end)] + end
     return name
+
+
+def _aloud(arguments: Mapping[str, Any]) -> str:
+    """Whoever only listens hears what they say yes to."""
+    return ", ".join(
+        f"{name} {given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)}"
+        for name, given in arguments.items()
+    )
 
 
 def _wrapper(tools: Sequence[ToolDefinition], seconds: float) -> ToolDefinition:

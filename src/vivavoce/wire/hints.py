@@ -16,8 +16,11 @@ parameter of the tools that `amend` and `retract`; a tool that amends takes the 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
+from hashlib import sha256
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -112,6 +115,15 @@ class Told(_Part):
     means: str
 
 
+class Fixed(dict[str, Any]):
+    """What is the same in every session of an agent, as it is told: made once and shared, so nobody
+    may change it. A recording names it by its digest; nothing is decided by what is in it."""
+
+    @cached_property
+    def digest(self) -> str:
+        return sha256(json.dumps(self, sort_keys=True).encode()).hexdigest()[:16]
+
+
 class Lessons(_Part):
     """How people speak to an agent, carried by one of its tools."""
 
@@ -119,6 +131,10 @@ class Lessons(_Part):
     """The brain reads them, with the examples of the tools, before every talk."""
     heard: dict[str, tuple[str, ...]] = {}
     """By wish, or by what else is meant: what is near to one of these counts towards it."""
+
+    @cached_property
+    def told(self) -> Fixed:
+        return Fixed(_dumped(self))
 
 
 class Thing(_Part):
@@ -247,7 +263,7 @@ def carried(
     for tool in made:
         parameters = tool.get("parameters") or {}
         if isinstance(hint := parameters.get(KEY), Mapping):
-            told = part.model_dump(mode="json", exclude_defaults=True)
+            told = part.told if isinstance(part, Lessons) else _dumped(part)
             tool["parameters"] = {**parameters, KEY: {**hint, name: told}}
             break
     return made
@@ -256,7 +272,7 @@ def carried(
 def with_flows(tools: Iterable[Mapping[str, Any]], flows: Sequence[Flow]) -> list[dict[str, Any]]:
     """The same tools; the first that has hints brings these flows too, before its own."""
     made = [dict(tool) for tool in tools]
-    told = [flow.model_dump(mode="json", exclude_defaults=True) for flow in flows]
+    told = [_dumped(flow) for flow in flows]
     for tool in made if told else ():
         parameters = tool.get("parameters") or {}
         if isinstance(hint := parameters.get(KEY), Mapping):
@@ -264,6 +280,10 @@ def with_flows(tools: Iterable[Mapping[str, Any]], flows: Sequence[Flow]) -> lis
             tool["parameters"] = {**parameters, KEY: {**hint, "flows": own}}
             break
     return made
+
+
+def _dumped(part: _Part) -> dict[str, Any]:
+    return part.model_dump(mode="json", exclude_defaults=True)
 
 
 def hint_of(parameters: Mapping[str, Any] | None) -> Hint | None:

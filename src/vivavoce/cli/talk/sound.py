@@ -51,17 +51,19 @@ class Source:
 
 
 def read_wav(path: Path) -> bytes:
-    """A WAV file as the line wants it: PCM16, mono, 24 kHz. Raises `InvalidRequest`."""
+    """A WAV file as the line wants it: PCM16, mono, 24 kHz. Raises `InvalidRequest`. Whoever wrote
+    it in one go, as speech services do, could not say how long it is: it ends where it ends."""
     try:
         with wave.open(str(path), "rb") as file:
             rate, width, channels = file.getframerate(), file.getsampwidth(), file.getnchannels()
-            if file.getnframes() > rate * _LONGEST:
-                raise InvalidRequest(f"--say: {path} is longer than {_LONGEST // 60} minutes")
-            raw = file.readframes(file.getnframes())
+            raw = file.readframes(rate * _LONGEST + 1)
     except FileNotFoundError:
         raise InvalidRequest(f"--say: there is no file {path}") from None
     except (wave.Error, EOFError) as fault:
         raise InvalidRequest(f"--say: {path} is no WAV file that can be read ({fault})") from None
+    raw = raw[: len(raw) // (width * channels) * width * channels]
+    if len(raw) > rate * _LONGEST * width * channels:
+        raise InvalidRequest(f"--say: {path} is longer than {_LONGEST // 60} minutes")
     samples = _samples(raw, width, path).reshape(-1, channels).mean(axis=1)
     if rate != RATE:
         import soxr  # only for files at other rates

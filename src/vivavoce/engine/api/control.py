@@ -227,7 +227,9 @@ class Engine:
     def ready(self) -> Parts:
         """The models, once they are loaded. Raises `Unavailable`."""
         if self._parts is None:
-            words = self.problem or "The engine is still loading its models."
+            if self.problem is not None:  # it is tried again; nobody need wait for that
+                raise ModelUnavailable(self.problem)
+            words = "The engine is still loading its models."
             raise ModelUnavailable(words, retry_after_ms=BUSY_RETRY_MS)
         if self._group is None:
             raise Unavailable("The server is stopping.")

@@ -22,7 +22,7 @@ from vivavoce.runtime.ids import is_call_id
 from vivavoce.runtime.ports import ClientTools, Store, ToolOutput
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.session import effects as fx
-from vivavoce.session.events import Interrupted, Spoken
+from vivavoce.session.events import Interrupted, Overheard, Spoken
 from vivavoce.wire.conductor import confirm
 from vivavoce.wire.conductor.codes import ServerCode
 from vivavoce.wire.conductor.confirm import Click
@@ -125,6 +125,11 @@ class Link:
         self._over: OrderedDict[str, None] = OrderedDict()
         self._names: set[str] = set()  # call ids that models gave themselves
 
+    @property
+    def away(self) -> bool:
+        on_its_way = self.hearing or self.catching_up or self._asked or self._reading is not None
+        return self.line is None and not on_its_way
+
     # --- Sending ----------------------------------------------------------------------
 
     def push(self, kind: Kind) -> None:
@@ -201,6 +206,8 @@ class Link:
             click = confirm.meant(asked, told, self.user_id)
             if isinstance(click, Click):
                 await self._confirmed(self, asked.approval_id, click)
+                if self.live is not None:  # a hand has answered: nobody is about to speak
+                    await self.live.post(Overheard(over=True))
             elif click != "failed":
                 self.refuse("invalid_event", _NO_CLICK)
         elif (answer := self._answers.get(call_id)) is not None and not answer.done():

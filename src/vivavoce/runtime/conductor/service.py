@@ -14,15 +14,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from vivavoce.errors import (
     EngineFault,
     Forbidden,
     InvalidRequest,
+    ModelUnavailable,
     ProviderError,
     RateLimited,
     SessionNotFound,
@@ -62,9 +63,14 @@ from vivavoce.wire.values import Record
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 _LOOKED_AT = 50  # of the last entries
 _SESSIONS = 5  # of a conversation: in which calls may have been left open
 _TRIES = 3
+_LOADS, _LOOKS = 120.0, 2.0
+"""Seconds for which an engine that still loads its models is waited for, and at most between two
+looks."""
 MOST_SAID = 20  # sentences of a runtime that wait for their turn
 
 
@@ -193,7 +199,7 @@ class Conductor:
         if conversation is None:
             return link
         link.known = True
-        if link.live is None and not link.catching_up:
+        if link.live is None and not (link.catching_up or link.hearing):
             await self._catch_up(link, conversation)
         else:
             link.again()
@@ -310,20 +316,39 @@ class Conductor:
                 await self._alone(link)
                 exchange = None
                 if not (link.catching_up and await self._texting.has(conversation, event.id)):
-                    exchange = await self._texting.say(
-                        conversation, text, wait=0.0, role=link.role, once=event.id
-                    )
+                    say = partial(self._texting.say, conversation, text, wait=0.0)
+                    exchange = await self._once_loaded(lambda: say(role=link.role, once=event.id))
             except BaseException:
                 link.settled()
                 raise
             if exchange is not None and exchange.reply is not None:
                 link.settled()  # it was answered before
 
+    async def _once_loaded(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """A server that was just started loads its models while its runtimes come back. They have
+        said what they had to say, and wait for the answer."""
+        clock, pause = self._parts.clock, 0.2
+        until = clock.monotonic() + _LOADS
+        while True:
+            try:
+                return await ask()
+            except ModelUnavailable as fault:
+                if fault.retry_after_ms is None or clock.monotonic() > until:
+                    raise  # they cannot be loaded, or not in time
+            await clock.sleep(pause)
+            pause = min(_LOOKS, pause * 1.5)
+
     async def overheard(self, link: Link) -> None:
         """The user is saying something."""
         link.show("listening")
         if link.live is not None:
             await link.live.post(Overheard())
+
+    async def nothing(self, link: Link) -> None:
+        """They said nothing after all."""
+        link.settled()
+        if link.live is not None:
+            await link.live.post(Overheard(over=True))
 
     async def _begun(self, link: Link) -> Conversation:
         """The conversation: its id is the session's. It begins with the first word."""
@@ -439,10 +464,9 @@ class Conductor:
                 for call in calls:
                     group.create_task(self._run_again(link, call))
             async with link.inbox:
-                link.catching_up = False
                 if link.live is None:
                     await self._go_on(link, conversation)
-                elif link.live is not None:
+                else:
                     await self._tell_late(link.live, calls)
         except VivavoceError as fault:
             log.warning("What was left could not be brought to its end", exc_info=True)
@@ -487,7 +511,7 @@ class Conductor:
             return
         for attempt in range(_TRIES):
             try:
-                await self._texting.go_on(conversation, left, link.role)
+                await self._once_loaded(lambda: self._texting.go_on(conversation, left, link.role))
             except (Unavailable, ProviderError, SessionNotFound):
                 if attempt == _TRIES - 1:
                     raise

@@ -588,7 +588,8 @@ class OpenAIProvider:
         if self._embedded and status == 503 and busy:
             # Our own words, and no fault of a provider.
             kind = ModelUnavailable if code == ModelUnavailable.code else Unavailable
-            raise kind(message or "The engine is busy.", retry_after_ms=wait) from None
+            soon = {"retry_after_ms": wait} if "retry-after" in headers else {}
+            raise kind(message or "The engine is busy.", **soon) from None
         if status == 429 and code != "insufficient_quota":
             words = "The provider asks us to slow down."
             return ProviderRateLimited(words, status=status, retry_after_ms=wait)

@@ -114,6 +114,7 @@ class Texting:
             raise InvalidRequest(message, field="text")
         if (owner := await self._owner(conversation)) is not None:
             return await self._said_there(owner, conversation, words, wait, role, once)
+        await self._without_the_absent(conversation)
         self._rate.check(conversation.user_id)
         if room := self._parts.shares.more(conversation.user_id):
             await self._parts.journal.commit(room)  # a session that goes on asks nobody again
@@ -267,6 +268,16 @@ class Texting:
             conversation.id, user_id=conversation.user_id, limit=_LOOKED_AT, said_only=True
         )
         return said
+
+    async def _without_the_absent(self, conversation: Conversation) -> None:
+        """A session that rests beside a client that is gone: nobody would read its answers out, or
+        run that client's tools. Whoever writes gets another."""
+        company = self.company.get(conversation.id)
+        live = self._talking(conversation.id)
+        if company is None or live is None or live.companion is not company.companion:
+            return
+        if company.companion.away and live.resting_since is not None:
+            await self._parts.registry.end(live, End("completed"))
 
     def _talking(self, conversation_id: str) -> LiveSession | None:
         """The session that would answer: one that only waits for its call cannot."""

@@ -15,12 +15,12 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from vivavoce.errors import InvalidRequest, VivavoceError
+from vivavoce.errors import Forbidden, InvalidRequest, Unauthorized, VivavoceError
 from vivavoce.runtime.conductor.line import Line
 from vivavoce.runtime.conductor.link import Link
 from vivavoce.runtime.conductor.service import NotYours, code_of
 from vivavoce.runtime.limits import Window
-from vivavoce.server.gate.auth import CONDUCTOR, current_role, current_user
+from vivavoce.server.gate.auth import CONDUCTOR, Identity, current_role, current_user
 from vivavoce.server.problems import errors, problem
 from vivavoce.server.schemas.fields import Timestamp
 from vivavoce.server.services import AsRole, Here, Services, User, json_only, paced
@@ -40,6 +40,8 @@ log = logging.getLogger(__name__)
 
 STRIKES = 50  # messages that are none, in a minute
 A_SECOND = 200  # events of one runtime
+KEY_SECONDS = 30.0
+"""Between two looks whether the key of a connection is still good."""
 
 router = APIRouter(tags=["Conductor"])
 
@@ -129,10 +131,12 @@ class _Visit:
                 self._group = group
                 writer = group.create_task(self._write(), name="runtime writer")
                 waiting = group.create_task(self._await_start(), name="runtime start")
+                watching = group.create_task(self._watch_key(), name="runtime key")
                 try:
                     await self._read()
                 finally:
                     waiting.cancel()
+                    watching.cancel()
                     self._hide()
                     self._line.close(Close.LEFT)
                 await writer
@@ -149,6 +153,24 @@ class _Visit:
         await asyncio.sleep(self._here.options.runtime_start_seconds)
         if self._link is None:
             self._line.close(Close.NO_START)
+
+    async def _watch_key(self) -> None:
+        """A key that ends ends what it opened."""
+        if (asks_again := self._socket.state.asks_again) is None:
+            return
+        while self._line.closed is None:
+            await asyncio.sleep(KEY_SECONDS)
+            try:
+                who: Identity = await asks_again()
+            except Unauthorized:
+                self._line.close(Close.UNAUTHENTICATED)
+            except Forbidden:
+                self._line.close(Close.FORBIDDEN)
+            except VivavoceError:
+                pass  # nobody can say now
+            else:
+                if (who.user_id, who.role) != (self._user_id, self._role):
+                    self._line.close(Close.FORBIDDEN)
 
     async def _write(self) -> None:
         while (text := await self._line.next()) is not None:
@@ -228,7 +250,7 @@ class _Visit:
                 if text.strip():
                     self._here.conductor.hear(link, event, text)
                 else:
-                    link.settled()
+                    await self._here.conductor.nothing(link)
                     self._tell("empty_transcript", "There is nothing in the transcript.", event.id)
             case UserAudioTranscriptPartial():
                 await self._here.conductor.overheard(link)

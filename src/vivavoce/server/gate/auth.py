@@ -14,7 +14,9 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import re
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 from urllib.parse import parse_qs
 
@@ -128,6 +130,14 @@ class Authenticator:
         identity = await self._who(given, scope)
         self._check_path(path, identity)
         return identity
+
+    def asks_again(self, scope: Scope) -> Callable[[], Awaitable[Identity]] | None:
+        """Whether the key of a connection that stays open would still open it. None where there is
+        nothing to ask: without authentication, and for a token that is only for getting in."""
+        query = parse_qs(scope["query_string"].decode("latin-1"))
+        if self.mode == "off" or "token" in query:
+            return None
+        return partial(self.identify, scope)
 
     def address(self, scope: Scope) -> str:
         """Of whoever asks, for the audit: past the proxies that we know."""

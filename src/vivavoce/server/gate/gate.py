@@ -197,6 +197,7 @@ class Gate:
             if self._let_in is not None and identity.grant is None:
                 await self._let_in(known.address, identity)
         if scope["type"] == "websocket":
+            state["asks_again"] = self._auth.asks_again(scope)
             await self._app(scope, receive, send)
         else:
             await self._pass(passage, scope, receive, send)
