@@ -462,6 +462,28 @@ async def test_another_users_session_is_not_there_for_anyone_else(tmp_path: Path
         assert theirs.closed[0] == 4404
 
 
+async def test_so_it_is_before_its_first_word(tmp_path: Path) -> None:
+    """Who comes second with the same id hears nothing of the first, and takes nothing from them."""
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        mine = runtime_with(st)
+        mine.headers = {"x-user-id": "ada"}
+        theirs = Runtime(st.url, mine.session_id, tools=[BATTERY])
+        theirs.headers = {"x-user-id": "eve"}
+        theirs.tools = {"battery.level": lambda given: "eve's"}
+        async with mine.connected():
+            await mine.result("unknown", 1)  # whatever is answered, it has been let in
+            await mine.until(lambda: bool(mine.seen))
+            async with theirs.connected():
+                await theirs.until(lambda: theirs.closed is not None)
+            assert theirs.errors == ["no_session"]
+            assert theirs.closed is not None
+            assert theirs.closed[0] == 4404
+            await mine.say("How full is the battery?")
+            await mine.at_rest()
+        assert mine.spoken == ["The battery is at 80 percent."]
+        assert (theirs.spoken, theirs.ran) == ([], [])
+
+
 async def test_each_code_of_the_servers_can_be_met(tmp_path: Path) -> None:
     async with embedded(
         tmp_path, script=SCRIPT, conductor_tool_seconds=1, user_messages_per_minute=3

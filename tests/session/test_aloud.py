@@ -264,6 +264,67 @@ def test_a_request_for_a_yes_is_read_out_shown_and_answered_in_words() -> None:
     assert Confirm("apr_1", None) in effects
 
 
+QUESTION = "May I delete everything there is?"
+
+
+def questioned(one: Scene, response: str = "r2", item_id: str = "a2") -> Scene:
+    one.send(ApprovalAsked("apr_1", QUESTION))
+    one.send(*written(response, item_id, QUESTION))
+    return one
+
+
+def granted(one: Scene, words: str = "Yes") -> list[bool]:
+    effects = one.send(TypedText(f"vvt_{len(one.effects)}", words))
+    return [e.granted for e in effects if isinstance(e, Resolve)]
+
+
+def puts(one: Scene) -> int:
+    """How often the question was to be said."""
+    return [e.say for e in sent(one.effects, CreateResponse)].count(QUESTION)
+
+
+def test_a_yes_to_what_is_being_read_out_is_none_to_a_question_that_waits() -> None:
+    one = asked(scene())
+    one.send(*written("r1", "a1", "Are you feeling well today?"))
+    questioned(one)
+    assert spoken(one) == [(0, "Are you feeling well today?")]
+    assert granted(one.wait(3)) == []
+    one.wait(1).send(Spoken("a1", 0))
+    assert spoken(one)[-1] == (0, QUESTION)
+    assert granted(one.wait(0.5)) == []
+    assert granted(one.wait(1)) == [True]
+
+
+def test_a_question_that_was_spoken_over_before_it_began_is_put_again() -> None:
+    one = asked(scene())
+    one.send(*written("r1", "a1", "Are you feeling well today?"))
+    questioned(one)
+    one.wait(3).send(Interrupted("a1", characters=10))
+    assert granted(one.wait(1)) == []
+    one.send(*written("r3", "a3", "Fine."), Spoken("a3", 0))
+    assert puts(one) == 2
+
+
+def test_a_question_of_which_too_little_was_heard_is_put_again_and_takes_a_no() -> None:
+    for answer, settled in (("Yes", []), ("No", [False])):
+        one = questioned(scene(), "r1", "a1")
+        one.wait(5).send(Interrupted("a1", characters=3))
+        assert granted(one.wait(1), answer) == settled
+
+
+def test_a_question_that_was_spoken_over_late_enough_is_answered() -> None:
+    one = questioned(scene(), "r1", "a1")
+    one.wait(2).send(Interrupted("a1", characters=20))
+    assert granted(one) == [True]
+
+
+def test_a_question_that_could_not_be_read_out_was_read_on_the_screen() -> None:
+    one = questioned(scene(), "r1", "a1")
+    one.send(Spoken("a1", 0, failed=True))
+    assert granted(one.wait(0.5)) == []
+    assert granted(one.wait(1)) == [True]
+
+
 def test_a_session_without_such_a_client_reads_nothing_out() -> None:
     one = asked(Scene(Policy(one_connection=True)).connect())
     one.send(*written("r1", "a1", WORDS))

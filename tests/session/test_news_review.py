@@ -47,6 +47,23 @@ def test_a_yes_to_what_a_tool_asks_approves_nothing() -> None:
     assert said(scene, "Yes.", "u1") == []
 
 
+def test_a_yes_to_what_still_sounds_is_none_to_a_request_that_is_only_made() -> None:
+    """What is made sooner than it is heard waits behind what sounds."""
+    scene = Scene().connect()
+    made = answer("r1", "i1", "Are you feeling well?", "")
+    scene.send(*made)
+    scene.send(ev.ApprovalAsked("a1", "May I delete it?"))
+    request = answer("r2", "i2", "May I delete it?", "i1")
+    sounds = [one for one in request if isinstance(one, rt.PlaybackStarted)]
+    assert sounds
+    scene.send(*(one for one in request if one not in sounds))
+    scene.wait(2)
+    assert said(scene, "Yes.", "u1") == []
+    scene.send(rt.PlaybackStopped("r1"), *sounds)
+    scene.wait(1)
+    assert said(scene, "Yes.", "u2") == ["a1"]
+
+
 def test_a_yes_after_two_requests_is_never_for_the_one_that_was_heard_before() -> None:
     scene = Scene().connect()
     scene.send(ev.ApprovalAsked("a1", "May I delete it?"), ev.ApprovalAsked("a2", "May I look?"))

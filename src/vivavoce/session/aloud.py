@@ -100,6 +100,7 @@ def _over(piece: Piece, draft: Draft, *, silent: bool, sure: bool = True) -> Non
             item.spoken = False
             talk.aloud.waiting = [one for one in talk.aloud.waiting if one not in left]
             saying.end_sound(item, draft, cut=False)
+            news.shown(item.response_id, draft)
         elif item.complete and not left:
             saying.end_sound(item, draft, cut=False)
             news.heard_out(item.response_id, draft)
@@ -143,9 +144,11 @@ def interrupted(event: Interrupted, draft: Draft) -> None:
     if piece is not None and (item := talk.speech.get(piece.item_id)) is not None:
         dropped.pop(piece.item_id, None)
         words, sure = _heard(piece, event, draft)
+        news.cut_short(item.response_id, _so_far(piece, event, draft), draft)
         _cut(item, item.generated[: piece.start] + words, draft, sure=sure)
     for item_id in dropped:
         if (item := talk.speech.get(item_id)) is not None:
+            news.cut_short(item.response_id, 0.0, draft)
             _cut(item, "", draft, sure=True)
     # What is still being made has nobody to hear it either.
     for item in talk.speech.of_response(talk.responses.active or ""):
@@ -162,6 +165,16 @@ def _heard(piece: Piece, event: Interrupted, draft: Draft) -> tuple[str, bool]:
         return heard_text(text, event.characters, total_ms=len(text)), True
     ms = event.ms if event.ms is not None else draft.now_ms - piece.began_ms
     return heard_text(text, ms, chars_per_second=speech.rate), False
+
+
+def _so_far(piece: Piece, event: Interrupted, draft: Draft) -> float:
+    """Milliseconds of the whole answer that were heard. A position counts where there is one: when
+    the sound of a piece really began, nobody tells."""
+    a_character = 1000 / draft.state.talk.speech.rate
+    if event.characters is not None:
+        return (piece.start + event.characters) * a_character
+    ms = event.ms if event.ms is not None else draft.now_ms - piece.began_ms
+    return piece.start * a_character + ms
 
 
 def _cut(item: Utterance, heard: str, draft: Draft, *, sure: bool) -> None:

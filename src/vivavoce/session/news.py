@@ -10,6 +10,7 @@ put again: a yes is for what was asked last.
 
 from __future__ import annotations
 
+import math
 import re
 
 from vivavoce.language.en.answers import consent, reach, stops
@@ -155,6 +156,20 @@ def heard_out(response_id: str, draft: Draft) -> None:
             asked.clear_ms = min(asked.clear_ms, draft.now_ms)
 
 
+def shown(response_id: str, draft: Draft) -> None:
+    """Whoever was to read it out could not: it is on the screen."""
+    _heard(response_id, _INTO_IT, draft)
+
+
+def cut_short(response_id: str, heard_ms: float, draft: Draft) -> None:
+    """The user spoke over it, after so much of it. Who cannot know yet what was asked is asked
+    again; a no counts all the same."""
+    for key, asked in draft.state.work.approvals.items():
+        if asked.response_id == response_id and heard_ms < _INTO_IT:
+            asked.clear_ms = math.inf
+            draft.state.talk.responses.say(asked.question, key=key)
+
+
 def said_already(words: str, draft: Draft) -> None:
     """What is to be said word for word was said by a response that we do not know as ours: we
     asked for it in an earlier life. It is not said again."""
@@ -182,8 +197,9 @@ def response_over(response_id: str, status: str, draft: Draft) -> None:
     fails is asked again with what else it was to answer (`faults`)."""
     state = draft.state
     if status == "completed":
-        _heard(response_id, 0.0, draft)
-        if state.talk.speech.of_response(response_id):
+        # What is spoken is heard once it sounds, here or where somebody else reads it out.
+        if any(not item.spoken for item in state.talk.speech.of_response(response_id)):
+            _heard(response_id, 0.0, draft)
             _spoken_over(response_id, draft)
     elif status == "cancelled":
         for key in _unheard(draft).get(response_id, ()):

@@ -30,8 +30,8 @@ Place = Callable[[Mapping[str, Any], str], str]
 DEFAULT_TIMEOUT = 60.0
 
 _ANYTHING: TypeAdapter[Any] = TypeAdapter(Any)
-_VALUES = ("title", "$schema", "$id", "examples", "default", "const", "enum")
-_NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
+VALUES = ("title", "$schema", "$id", "examples", "default", "const", "enum")
+NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
 _POSITIONAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY)
 
 
@@ -124,8 +124,8 @@ def without(keys: Collection[str], node: Any, names: bool = False) -> Any:
         return node
     return {
         key: value
-        if key in _VALUES and not names
-        else without(keys, value, names=key in _NAMED and not names)
+        if key in VALUES and not names
+        else without(keys, value, names=key in NAMED and not names)
         for key, value in node.items()
         if names or key not in keys
     }

@@ -18,7 +18,7 @@ import orjson
 from vivavoce.errors import InvalidRequest, ToolNotFound
 from vivavoce.runtime.ports import Toolbox, ToolContext, ToolDefinition, ToolOutput, Unwrapped
 from vivavoce.tools.checks import Checker
-from vivavoce.tools.mcp.schemas import MAX_DESCRIPTION, MAX_NAME, parameters, plain_text
+from vivavoce.tools.mcp.schemas import MAX_DESCRIPTION, MAX_NAME, parameters, plain_text, size_of
 from vivavoce.wire.conductor.kinds import CONFIRM, SET_STATE, SPEAK, Tool
 
 WRAPPER = "tool_call"
@@ -61,15 +61,14 @@ class RemoteTools:
         self._known: dict[str, tuple[ToolDefinition, Checker]] = {}
         taken = {tool.name for tool in own.definitions()} | {WRAPPER}
         self.reserved = frozenset(tool.name for tool in tools) & frozenset(reserved)
+        if _size(tools) > MOST_SCHEMAS:
+            raise InvalidRequest(f"The tools' schemas have more than {MOST_SCHEMAS} characters.")
         for tool in tools:
             if tool.name not in reserved:
                 made = _definition(tool, taken, seconds)
                 taken.add(made.name)
                 self._theirs[made.name] = tool.name
                 self._known[made.name] = made, Checker(made.name, made.parameters)
-        size = sum(len(json.dumps(dict(one.parameters))) for one, _ in self._known.values())
-        if size > MOST_SCHEMAS:
-            raise InvalidRequest(f"The tools' schemas have more than {MOST_SCHEMAS} characters.")
         if wrapped and self._known:
             made = _wrapper([one for one, _ in self._known.values()], seconds)
             self._known[WRAPPER] = made, Checker(WRAPPER, made.parameters)
@@ -149,6 +148,13 @@ class RemoteTools:
             raise ToolNotFound(f"There is no tool '{name[:64]}' here", tool=name[:64])
         given = orjson.dumps(arguments).decode()
         return await self._run(context.call_id, self._theirs[name], given)
+
+
+def _size(tools: Sequence[Tool]) -> int:
+    try:
+        return sum(size_of(tool.name, tool.input_schema) for tool in tools)
+    except ValueError as fault:
+        raise InvalidRequest(str(fault)[:300]) from None
 
 
 def _definition(tool: Tool, taken: Collection[str], seconds: float) -> ToolDefinition:

@@ -234,7 +234,7 @@ class Conductor:
             key = (link.user_id, link.conversation_id)
             if self._links.get(key) is link:
                 del self._links[key]
-                self._texting.company.pop(link.conversation_id, None)
+                self._texting.company.pop(key, None)
 
     def _over(self, link: Link, live: LiveSession) -> None:
         if live.records.session.end_reason == ELSEWHERE and link.line is not None:
@@ -246,6 +246,10 @@ class Conductor:
         found = await store.conversation(conversation_id, user_id=user_id)
         if found is None and await store.has_conversation(conversation_id):
             raise NotYours("This session is not yours.")
+        if found is None and any(
+            of == conversation_id and user != user_id for user, of in self._links
+        ):
+            raise NotYours("This session is another's, who has not said anything yet.")
         return found
 
     async def _equip(self, link: Link, start: SessionStart) -> None:
@@ -257,7 +261,7 @@ class Conductor:
                 start.tools or (), link.call, wrapped=can.wrapped_tools, seconds=self.rules.tool
             )
         link.sentences = start.clauses is True
-        self._texting.company[link.conversation_id] = Company(
+        self._texting.company[link.user_id, link.conversation_id] = Company(
             companion=link,
             tools=link.tools.offered,
             sentences=link.sentences,

@@ -12,9 +12,10 @@ import json
 import re
 from collections.abc import Container, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 from vivavoce.tools.checks import Checker
-from vivavoce.tools.functions import without
+from vivavoce.tools.functions import NAMED, VALUES, without
 from vivavoce.wire.hints import KEY
 
 MAX_NAME = 64  # what function calling allows
@@ -23,6 +24,8 @@ MAX_SCHEMA = 16_000  # characters of JSON; more would fill a small model's conte
 MAX_STEPS = 10_000  # schemas evaluated for one look at one value, references followed
 MAX_DEPTH = 40
 
+_DYNAMIC = frozenset({"$dynamicRef", "$recursiveRef"})
+_INDEX = re.compile(r"0|[1-9][0-9]{0,5}", re.ASCII)
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]+")
 _LEFT_OUT = ("pattern", "patternProperties", "$schema", "$id", KEY)
 """Hints among them: a server must not put words into the agent's mouth."""
@@ -48,19 +51,22 @@ def plain_text(text: str, limit: int) -> str:
 
 
 def parameters(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema, checked; raises `ValueError` with what is wrong with it. Takes milliseconds."""
-    try:
-        size = len(json.dumps(schema))
-    except (TypeError, ValueError, RecursionError):
-        raise ValueError(f"tool '{name}': its schema is no JSON") from None
-    if size > MAX_SCHEMA:
-        raise ValueError(f"tool '{name}': its schema is longer than {MAX_SCHEMA} characters")
+    """The schema, checked; raises `ValueError` with what is wrong with it. What costs least comes
+    first; a schema of the full length takes some hundredths of a second."""
     if _depth(schema) > MAX_DEPTH:
         raise ValueError(f"tool '{name}': its schema is nested too deeply")
+    if size_of(name, schema) > MAX_SCHEMA:
+        raise ValueError(f"tool '{name}': its schema is longer than {MAX_SCHEMA} characters")
     # Regular expressions of strangers can run for ever; the server checks its own anyway.
     fit: dict[str, Any] = without(_LEFT_OUT, schema)
     fit.setdefault("properties", {})
-    if _Steps(fit).of(fit) > MAX_STEPS:
+    try:
+        steps = _Steps(fit).of(fit)
+    except ValueError as fault:
+        raise ValueError(f"tool '{name}': {fault}") from None
+    except RecursionError:
+        steps = MAX_STEPS + 1
+    if steps > MAX_STEPS:
         raise ValueError(f"tool '{name}': its schema refers to itself too often")
     try:
         Checker(name, fit).compile()
@@ -69,6 +75,14 @@ def parameters(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     except Exception as exc:  # the validator's own faults on schemas nobody foresaw
         raise ValueError(f"tool '{name}': its schema cannot be used ({exc})"[:300]) from None
     return fit
+
+
+def size_of(name: str, schema: Mapping[str, Any]) -> int:
+    """In characters of JSON. Raises `ValueError` where it is none."""
+    try:
+        return len(json.dumps(schema))
+    except (TypeError, ValueError, RecursionError):
+        raise ValueError(f"tool '{name}': its schema is no JSON") from None
 
 
 def _depth(node: Any) -> int:
@@ -82,34 +96,62 @@ def _depth(node: Any) -> int:
 
 
 class _Steps:
-    """How many schemas a validator may have to look at: twofold references double each time."""
+    """How many schemas a validator may have to look at: twofold references double each time.
+
+    A reference is followed as the validator follows it, so it has to be a plain pointer from the
+    schema's root to a schema in it. Raises `ValueError` for every other one: a name (`#here`), the
+    dynamic kinds, and a value (`default`), out of which nothing was taken that could run for ever.
+    """
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
         self._known: dict[str, int] = {}
 
-    def of(self, node: Any) -> int:
+    def of(self, node: Any, names: bool = False) -> int:
+        """`names`: its keys are the author's own."""
         steps = 1
-        if isinstance(node, dict):
-            reference = node.get("$ref") or node.get("$dynamicRef")
-            if isinstance(reference, str):
-                steps += self._referred(reference)
-            # Definitions count where they are referred to.
-            inside = [v for k, v in node.items() if k not in ("$defs", "definitions")]
+        if isinstance(node, list):
+            inside = [(one, False) for one in node]
+        elif isinstance(node, dict):
+            if not names:
+                if _DYNAMIC & node.keys():
+                    raise ValueError("its schema has references that depend on the way to them")
+                if (reference := node.get("$ref")) is not None:
+                    steps += self._referred(reference)
+            inside = [
+                (one, key in NAMED and not names)
+                for key, one in node.items()
+                # Definitions count where they are referred to.
+                if names or key not in ("$defs", "definitions", *VALUES)
+            ]
         else:
-            inside = node if isinstance(node, list) else []
-        for value in inside:
-            steps += self.of(value)
+            inside = []
+        for value, named in inside:
+            steps += self.of(value, named)
             if steps > MAX_STEPS:
                 break
         return steps
 
-    def _referred(self, reference: str) -> int:
+    def _referred(self, reference: object) -> int:
+        if not isinstance(reference, str) or not reference.startswith("#"):
+            raise ValueError("its schema refers to something outside of it")
         if reference not in self._known:
             self._known[reference] = 1  # a circle goes on only as deep as the value does
-            target: Any = self._root
-            for part in reference.removeprefix("#").split("/")[1:]:
-                key = part.replace("~1", "/").replace("~0", "~")
-                target = target.get(key) if isinstance(target, dict) else None
-            self._known[reference] = self.of(target)
+            self._known[reference] = self.of(*self._at(reference))
         return self._known[reference]
+
+    def _at(self, reference: str) -> tuple[Any, bool]:
+        pointer = unquote(reference.removeprefix("#"))
+        if pointer and not pointer.startswith("/"):
+            raise ValueError("its schema has a reference that is no plain pointer into it")
+        node: Any = self._root
+        names = False
+        for part in pointer.split("/")[1:]:
+            key = part.replace("~1", "/").replace("~0", "~")
+            if isinstance(node, list) and _INDEX.fullmatch(key) and int(key) < len(node):
+                node, names = node[int(key)], False
+            elif isinstance(node, dict) and key in node and (names or key not in VALUES):
+                node, names = node[key], key in NAMED and not names
+            else:
+                raise ValueError("its schema refers to something that is not there")
+        return node, names
