@@ -224,6 +224,8 @@ class Page:
                 at = self.order.index(before) + 1 if before in self.order else len(self.order)
                 self.order.insert(at, item)
             self.lines[item] = (data["role"], text, cut)
+            if not text and data.get("entry_id") is None:
+                del self.lines[item]  # all of it comes under another item
 
     def all(self, kind: str) -> list[Json]:
         return [data for name, data, _ in self.seen if name == kind]

@@ -215,7 +215,11 @@ def test_a_turn_that_is_never_answered_frees_the_floor() -> None:
 def test_speech_that_the_provider_took_back_is_recorded_once_with_what_followed() -> None:
     scene = Scene().connect()
     scene.send(*user_turn("u1"), rt.ResponseCreated("r1"))
-    scene.send(rt.ResponseDone("r1", "cancelled", "turn_detected"), rt.ItemDeleted("u1"))
+    taken_back = scene.send(
+        rt.ResponseDone("r1", "cancelled", "turn_detected"), rt.ItemDeleted("u1")
+    )
+    [empty] = told(taken_back, ve.TranscriptionCompleted)
+    assert (empty.item_id, empty.transcript, empty.entry_id) == ("u1", "", None)
     scene.wait(2).send(*user_turn("u2"), rt.UserTranscript("u2", "Remind me to call Ann."))
     scene.send(ev.End("client_request"))
     assert [text for _, text in scene.transcript()] == ["Remind me to call Ann."]
@@ -223,5 +227,6 @@ def test_speech_that_the_provider_took_back_is_recorded_once_with_what_followed(
 
 def test_what_was_recorded_stays_though_its_item_is_deleted() -> None:
     scene = Scene().connect()
-    scene.send(*user_turn("u1"), rt.UserTranscript("u1", "Hello."), rt.ItemDeleted("u1"))
+    scene.send(*user_turn("u1"), rt.UserTranscript("u1", "Hello."))
+    assert told(scene.send(rt.ItemDeleted("u1")), ve.TranscriptionCompleted) == []
     assert [text for _, text in scene.transcript()] == ["Hello."]

@@ -276,6 +276,8 @@ def deleted(event: rt.ItemDeleted, draft: Draft) -> None:
         talk.began_ms.pop(event.item_id, None)
         talk.lasted_ms.pop(event.item_id, None)
         talk.turns.unsaid(event.item_id)
+        # Whoever watches has half a sentence under this id, and nothing else will come for it.
+        draft.tell(TranscriptionCompleted, item_id=event.item_id, transcript="", role="user")
 
 
 def _said(

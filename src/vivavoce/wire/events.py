@@ -176,7 +176,8 @@ class TranscriptionCompleted(VoiceEvent):
     once more, cut, and `replaces` names the entry whose transcript it takes the place of.
 
     `modality` is "text" for what was written. `created_at` is the entry's, where that is not
-    the `timestamp`.
+    the `timestamp`. Without an `entry_id` and without words, what was begun under this item is
+    taken back: the user went on, and all of it comes under another one.
     """
 
     type = "transcription.completed"

@@ -152,3 +152,9 @@ def test_what_seed_004_has_no_word_for_is_not_told() -> None:
     done = logged(AssistantDone, item_id="i", duration_ms=1)
     assert tell(done) == b""
     assert not watching("ana", "vs_1").accepts(done.type)
+
+
+def test_half_a_sentence_that_was_gone_on_with_is_no_message() -> None:
+    words: dict[str, Any] = {"item_id": "i", "transcript": "", "role": "user"}
+    assert tell(logged(TranscriptionCompleted, **words)) == b""
+    assert tell(logged(TranscriptionCompleted, **words, entry_id="e")) != b"", "never written down"

@@ -236,3 +236,23 @@ async def test_no_answer_contains_the_providers_key(tmp_path: Path) -> None:
         secrets = [str(d.provider.key), *d.provider._secrets]
         assert not [secret for secret in secrets if secret in response.text]
         assert orjson.loads(response.content)["ephemeral_key"].startswith("ek_")
+
+
+async def test_half_a_sentence_that_was_gone_on_with_is_taken_back(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        opened, call = await v1.talk(d)
+        half = {"item_id": "item_half", "event_id": "event_1"}
+        await call.emit(
+            {"type": "input_audio_buffer.speech_started", "audio_start_ms": 0, **half},
+            {"type": "input_audio_buffer.speech_stopped", "audio_end_ms": 900, **half},
+            {"type": "input_audio_buffer.committed", "previous_item_id": None, **half},
+            {"type": "conversation.item.deleted", **half},
+        )
+        await call.user_says("I want to learn Spanish, and to cook.")
+        told = await v1.until(d, opened["session_id"], "new_message")
+        messages = [data["content"] for name, data, _ in told if name == "new_message"]
+        assert messages == ["I want to learn Spanish, and to cook."]
+        log = await d.here.store.events(after=0, limit=200)
+        said = [orjson.loads(one.data) for one in log if one.type == "transcription.completed"]
+        taken_back = [one for one in said if not one["transcript"]]
+        assert [one["item_id"] for one in taken_back] == ["item_half"]

@@ -156,7 +156,7 @@ class _Visit:
 
     async def _watch_key(self) -> None:
         """A key that ends ends what it opened."""
-        if (asks_again := self._socket.state.asks_again) is None:
+        if (asks_again := getattr(self._socket.state, "asks_again", None)) is None:
             return
         while self._line.closed is None:
             await asyncio.sleep(KEY_SECONDS)

@@ -306,8 +306,10 @@ def tell(event: LogEvent) -> bytes:
     return b"event: %b\ndata: %b\n%b\n" % (name, data, place)
 
 
-def _message(data: Json) -> Json:
+def _message(data: Json) -> Json | None:
     """An interrupted answer comes again with the same id: the latest is what was heard of it."""
+    if not data.get("entry_id") and not data["transcript"]:
+        return None  # only the beginning of what comes under another item
     return {
         "id": data.get("entry_id"),
         "role": data["role"],
