@@ -44,7 +44,9 @@ def heard(state: State, said: str, commands: Sequence[Command], world: World) ->
     """What the user said, and what it means on its own; what it means here is found out."""
     if asks_to_wait(said):
         told = wording.words("take_time", state, world)
-        state = replace(state, said=said, turn=state.turn + 1, told=told, made=(), done=(), notes=())
+        state = replace(
+            state, said=said, turn=state.turn + 1, told=told, made=(), done=(), notes=()
+        )
         return Step(state, (Say(told),))
     return _advance(listened(state, repaired(said), commands, world), world)
 
