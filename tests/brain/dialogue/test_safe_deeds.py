@@ -398,3 +398,43 @@ def test_several_can_be_moved_by_whose_they_are() -> None:
     said = "Move everything Ines has tomorrow to Friday, same times"
     talk.says(said, sure(move(task="everything Ines", to="tomorrow to Friday, same times")))
     assert {given["task_id"] for _, given in talk.calls} == {"ballet", "tutor"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "delete everything except the passport",
+        "clear everything but the passport",
+        "get rid of all of it apart from the passport",
+        "bin everything, but keep the passport",
+    ],
+)
+def test_all_but_the_only_one_is_nothing(said: str) -> None:
+    talk = Talk(PASSPORT)
+    talk.says(said, sure(begin("delete", task=said.split(maxsplit=1)[1])))
+    assert not talk.calls
+
+
+def test_what_is_said_not_to_be_meant_stays_beside_what_is() -> None:
+    talk = Talk(SQUASH, PASSPORT)
+    first, second = "the squash is done", "the passport I couldn't go, so not that one"
+    talk.says(
+        f"{first}, and {second}",
+        of(first, begin("done", task="the squash")),
+        of(second, begin("delete", task="the passport")),
+    )
+    assert talk.did == ["finish_task"]
+
+
+def test_what_repeats_moves_within_its_half_of_the_day() -> None:
+    talk = Talk(thing("pill", "Take the pill", "today at 8 pm", rule="FREQ=DAILY"))
+    talk.says("the pill at nine from now on, not eight", move(task="the pill", to="at nine"))
+    assert talk.there == {"Take the pill": "today at 9 PM"}
+
+
+def test_how_often_is_what_was_said_last() -> None:
+    talk = Talk()
+    said = "remind me every other Friday at six to do the bottles, no wait, every Friday"
+    when = "every other Friday at six every Friday"
+    talk.says(said, sure(remind(what="do the bottles", when=when)))
+    assert talk.there["Do the bottles"].startswith("every Friday")

@@ -712,6 +712,8 @@ def _joined(said: str, spans: Sequence[times.Span]) -> str:
     for span in spans:
         between = said[end : span.start] if end >= 0 else ""
         joint = between if end >= 0 and mentions.joins(between) else ", "
+        if end >= 0 and joint == ", " and takes_back(between):
+            joint = ", no, "  # "every other Friday …, no wait, every Friday"
         text += (joint if end >= 0 else "") + span.text
         end = span.end
     return text

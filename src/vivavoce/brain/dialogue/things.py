@@ -75,6 +75,8 @@ def resolve(
             there = {id_: thing for id_, thing in there.items() if id_ not in spared}
             if spared and words.casefold() in kept.casefold() and not ALL & set(plain_words(said)):
                 return _one(list(there))  # what stays is not meant: one of the rest is
+        elif spared and many and ALL & set(plain_words(wanted)):
+            return Found()  # everything but the only one there is
     tokens = plain_words(wanted)
     rest = _rest(excepting(said), kept) if kept else ""
     if many and there and words.casefold() in kept.casefold() and ALL & set(plain_words(rest)):

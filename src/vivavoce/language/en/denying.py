@@ -98,7 +98,10 @@ def only_denies(text: str) -> bool:
 
 def denies(stretch: str) -> bool:
     """Whether it says of something that it is not to be done away with."""
-    return _DENIED_FIRST.search(stretch) is not None
+    return _DENIED_FIRST.search(stretch) is not None or _NOT_THAT.search(stretch) is not None
+
+
+_NOT_THAT = re.compile(r"(?i)\b(?:so|but|and|just)\s+(?:please\s+)?not (?:that|this)(?: one)?\W*$")
 
 
 def protests(text: str) -> bool:
