@@ -548,7 +548,10 @@ def replaced(text: str, title: str) -> str:
 def repaired(text: str) -> str:
     """Without what was taken back in the same breath: "email Ann, no, not Ann, Beth" is "email
     Beth". Changes of mind about a time stay: the clock reads them."""
-    text = undenied(text)
+    return _mended(undenied(text))
+
+
+def _mended(text: str) -> str:
     for marked in _TAKEN_BACK.finditer(text):
         before, instead = text[: marked.start()], _INSTEAD.match(text, marked.end())
         if instead is None:
@@ -570,7 +573,7 @@ def repaired(text: str) -> str:
         head = before[: found[0]]
         if _DETERMINED.match(f"{right.split(maxsplit=1)[0]} "):
             head = _DETERMINED.sub("", head)
-        return repaired(f"{head}{right}{before[found[1] :]}{instead['after']}")
+        return _mended(f"{head}{right}{before[found[1] :]}{instead['after']}")
     return text
 
 
