@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vivavoce.language.en import titles, utterances
-from vivavoce.language.en.denying import only_denies, undenied
+from vivavoce.language.en.denying import undenied
 from vivavoce.language.en.utterances import (
     asks,
     clauses,

@@ -154,7 +154,9 @@ def talked(world: World, turns: Turns, outcomes: list[str]) -> None:
         dropping = any(c in (Plain("drop"), Plain("no"), Plain("undo")) for c in commands) or any(
             isinstance(c, Begin) and c.wish == "undo" for c in commands
         )
-        told = "nothing like that here" in act.text or "is not there any more" in act.text
+        spoken = ("nothing like that here", "is not there any more")
+        # What could not be taken back is not done once more, and that is said.
+        told = any(words in act.text for words in spoken) or "retract" in again
         assert not gone or dropping or told or said == "no", "a wish is lost"
         assert len(gone) <= max(len(commands), 1)
         assert view(state, world).wishes

@@ -413,7 +413,7 @@ def _thing(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
             words = phrase  # "anything tomorrow, push it to Friday", of which "it" was copied
     found = find_things(slot, words, heard)
     first = re.split(r"[,;.!?]\s", words, maxsplit=1)[0]
-    if first != words:  # "the dentist, and scrap the book club" is copied too long
+    if first != words and not means_all(first):  # "the dentist, and scrap the book club" is copied too long
         nearer = find_things(slot, first, replace(heard, said=""))
         found = nearer if len(nearer.ids) == 1 else found
     if slot.many and len(found.ids) < 2 and (each := _each(slot, words, heard)):
@@ -713,6 +713,8 @@ def _joined(said: str, spans: Sequence[times.Span]) -> str:
     for span in spans:
         between = said[end : span.start] if end >= 0 else ""
         joint = between if end >= 0 and mentions.joins(between) else ", "
+        if end >= 0 and joint == ", " and takes_back(between):
+            joint = ", no, "  # "every other Friday …, no wait, every Friday"
         text += (joint if end >= 0 else "") + span.text
         end = span.end
     return text

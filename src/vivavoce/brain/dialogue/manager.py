@@ -42,9 +42,12 @@ _SHOWN = 8
 
 def heard(state: State, said: str, commands: Sequence[Command], world: World) -> Step:
     """What the user said, and what it means on its own; what it means here is found out."""
-    if asks_to_wait(said):
+    works = any(isinstance(hint, Flow) for hint in world.hints.values())
+    if asks_to_wait(said) and (state.asked is not None or not works):
         told = wording.words("take_time", state, world)
-        state = replace(state, said=said, turn=state.turn + 1, told=told, made=(), done=(), notes=())
+        state = replace(
+            state, said=said, turn=state.turn + 1, told=told, made=(), done=(), notes=()
+        )
         return Step(state, (Say(told),))
     return _advance(listened(state, repaired(said), commands, world), world)
 

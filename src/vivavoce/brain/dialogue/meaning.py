@@ -20,7 +20,7 @@ from vivavoce.brain.dialogue.filling import Heard
 from vivavoce.brain.dialogue.flows.arguments import Missing, made
 from vivavoce.brain.dialogue.flows.carrying import of_workspace
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World, makes
-from vivavoce.brain.dialogue.things import named, only_some, sets_in, some_of, spares
+from vivavoce.brain.dialogue.things import Found, named, only_some, sets_in, some_of, spares
 from vivavoce.language.en import answers, denying, elsewhere, mentions, naming, titles, utterances
 from vivavoce.language.en.ending import VERBS
 from vivavoce.language.en.mentions import places_in
@@ -216,7 +216,7 @@ class Utterance:
         known = self._one_deed(known)
         if self._asked_wish() is not None:
             known = [self._as_answer(command) for command in known]
-        kept = ("undo", "drop")
+        kept: tuple[str, ...] = ("undo", "drop")
         if self.asked is not None and self.asked.kind == "sure" and all(map(self._begins, known)):
             kept += ("yes", "no")  # "yes, and remind me at noon to tell them"
         acts = [c for c in known if not isinstance(c, Plain) or c.kind in kept]
@@ -245,7 +245,9 @@ class Utterance:
     def _begins(self, command: Command) -> bool:
         """Something new, or nothing."""
         tool = self._tool(command.wish) if isinstance(command, Begin) else None
-        return not isinstance(command, Begin) or (tool is not None and makes(self.world.hints[tool]))
+        return not isinstance(command, Begin) or (
+            tool is not None and makes(self.world.hints[tool])
+        )
 
     def _told_once(self, commands: Sequence[Command]) -> list[Command]:
         """ "Call Gran at seven. That's seven over there, mind": the second tells of the time of the
@@ -478,7 +480,7 @@ class Utterance:
         slots = self.world.hints[tool].slots.values()
         slot = next(s for s in slots if s.kind == "thing" and s.required)
         share = Heard(said="", state=self.state, world=self.world)
-        found = filling.find_things(slot, words, share) if words else filling.Found()
+        found = filling.find_things(slot, words, share) if words else Found()
         if not found.ids and not found.gone and nameless(words):
             text = filling.untimed(replace(share, said=command.said or self.said))
             found = filling.find_things(slot, text, share, loose=True)

@@ -75,6 +75,8 @@ def resolve(
             there = {id_: thing for id_, thing in there.items() if id_ not in spared}
             if spared and words.casefold() in kept.casefold() and not ALL & set(plain_words(said)):
                 return _one(list(there))  # what stays is not meant: one of the rest is
+        elif spared and many and ALL & set(plain_words(wanted)):
+            return Found()  # everything but the only one there is
     tokens = plain_words(wanted)
     rest = _rest(excepting(said), kept) if kept else ""
     if many and there and words.casefold() in kept.casefold() and ALL & set(plain_words(rest)):
@@ -305,7 +307,7 @@ _ONLY = re.compile(r"(?i)\b(?:just|only|solely|nothing but|but not|except|apart 
 _NOT = re.compile(r"(?i)\s+(?=(?:not|without|minus|skip|and not|but not)\b)")
 _SPARES = re.compile(
     r"(?i)\W*(?:(?:no|yes|yeah|ok|okay|and|but|just|please|actually)\b\W*)*"
-    r"(?:not|without|minus|skip|don['’]?t|do not|never)\b"
+    r"(?:not|without|minus|skip|leave|keep|spare|don['’]?t|do not|never)\b"
 )
 """What follows stays."""
 
@@ -347,9 +349,11 @@ def closer(words: str, there: Sequence[Thing], gone: Sequence[Thing], known: Kno
     return best if set(best) <= ids else []
 
 
-def of_whom(ids: Sequence[str], words: str, before: str, things: Sequence[Thing]) -> tuple[str, ...]:
-    """ "Oisín is ill, take off whatever he has tomorrow": of these only what has the name of who was
-    spoken of last. All of them where nobody was, or nothing has the name."""
+def of_whom(
+    ids: Sequence[str], words: str, before: str, things: Sequence[Thing]
+) -> tuple[str, ...]:
+    """ "Ines is ill, take off whatever she has tomorrow": of these only what has the name of who
+    was spoken of last. All of them where nobody was, or nothing has the name."""
     if not _SOMEBODYS.search(words):
         return tuple(ids)
     titles = {thing.id: plain_words(thing.title) for thing in things if thing.id in ids}

@@ -98,7 +98,10 @@ def only_denies(text: str) -> bool:
 
 def denies(stretch: str) -> bool:
     """Whether it says of something that it is not to be done away with."""
-    return _DENIED_FIRST.search(stretch) is not None
+    return _DENIED_FIRST.search(stretch) is not None or _NOT_THAT.search(stretch) is not None
+
+
+_NOT_THAT = re.compile(r"(?i)\b(?:so|but|and|just)\s+(?:please\s+)?not (?:that|this)(?: one)?\W*$")
 
 
 def protests(text: str) -> bool:
@@ -189,7 +192,9 @@ _CLOSE = 12
 
 
 def _begins(text: str, match: re.Match[str]) -> int:
-    lead = re.compile(rf"(?i)(?:[.;!?,…—–-]\s+|and\s+)?(?P<lead>{_LEAD})").match(text, match.start())
+    lead = re.compile(rf"(?i)(?:[.;!?,…—–-]\s+|and\s+)?(?P<lead>{_LEAD})").match(
+        text, match.start()
+    )
     return lead.start("lead") if lead is not None else match.start()
 
 
@@ -209,7 +214,7 @@ def _opposite(order: Order, denial: re.Match[str]) -> bool:
     pointing = not about or _POINTS.match(about) is not None or about.casefold() in ("yet", "now")
     mine = set(re.findall(r"[^\W_]+", order.what.casefold()))
     named = set(re.findall(r"[^\W_]+", about.casefold())) - _ARTICLES
-    return same and (pointing or bool(named) and named <= mine)
+    return same and (pointing or (bool(named) and named <= mine))
 
 
 _ARTICLES = frozenset(("the", "my", "our", "a", "an", "off", "out", "please", "it"))

@@ -34,7 +34,8 @@ _THERE = re.compile(
     r"(?i)\b(?:time|clocks?|o['’]?clock)\s+(?:over\s+|out\s+|down\s+|up\s+|back\s+)?there\b|"
     r"\blocal time\b(?!\s+here)|"
     r"\b(?:the )?(?:time|clock) where (?:he|she|they|it)(?:['’]s|['’]re|\s+\w+)|"
-    r"\bwhere (?:he|she|they)(?:['’]s|['’]re| is| are| lives?| sits?| works?| stays?)(?=\W*(?:$|[.,;!?]))"
+    r"\bwhere (?:he|she|they)(?:['’]s|['’]re| is| are| lives?| sits?| works?| stays?)"
+    r"(?=\W*(?:$|[.,;!?]))"
 )
 _AFTER = re.compile(
     r"(?i)^\W{0,3}(?:(?:but |and )?(?:that['’]?s|that is|it['’]?s|i mean|as in)\s+)?"
@@ -45,7 +46,8 @@ _AFTER = re.compile(
 _TELLS = re.compile(
     r"(?i)\b(?:that|it|which)(?:['’]?s| is| would be|['’]?d be)\s+(?:at\s+)?"
     r"(?:half|quarter|noon|midnight|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
-    r"\d)[\w:.']*(?:\s+(?:past|to|o['’]clock|in the \w+|\w+teen|\w+ty|[ap]\.?m\.?|one|two|three|four|five|"
+    r"\d)[\w:.']*"
+    r"(?:\s+(?:past|to|o['’]clock|in the \w+|\w+teen|\w+ty|[ap]\.?m\.?|one|two|three|four|five|"
     r"six|seven|eight|nine|ten|eleven|twelve|thirty))*\s+"
     r"(?:(?:over |out |down |up |back )?there|(?:by|for) (?:him|her|them|hers|theirs))\b"
     r"(?!\s+(?:to|birthday|and back)\b)"
@@ -54,9 +56,7 @@ _OURS = re.compile(
     r"(?i)\b(?:my|our)\s+(?:own\s+|local\s+)?(?:time ?zone|time|clocks?|watch|end|side)\b|"
     r"\b(?:time|clock) here\b|\bwhere (?:i am|i['’]m|we are|we['’]re)(?=\W*(?:$|[.,;!?]))"
 )
-_OURS_AFTER = re.compile(
-    r"(?i)^\W{0,3}(?:here|for (?:me|us)|by (?:me|us|mine))\b(?! in [A-Z])"
-)
+_OURS_AFTER = re.compile(r"(?i)^\W{0,3}(?:here|for (?:me|us)|by (?:me|us|mine))\b(?! in [A-Z])")
 _MY_PLACE = re.compile(
     r"(?i)\b(?:i(?:['’]m| am| live| sit| work| stay| moved)|we(?:['’]re| are| live)|here|me|us)"
     r"(?:\s+(?:here|over|now|living|based|back|sitting|still|only|just|home))*"
@@ -91,7 +91,9 @@ def places_in(said: str) -> list[str]:
     for name in PLACES:
         at = low.find(name)
         while at >= 0:
-            whole = not low[max(at - 1, 0) : at].isalpha() and not low[at + len(name) :][:1].isalpha()
+            whole = (
+                not low[max(at - 1, 0) : at].isalpha() and not low[at + len(name) :][:1].isalpha()
+            )
             there = said[at].isupper() or name not in WORDS
             if whole and there and not _MY_PLACE.search(said[:at]):
                 found.append((at, name))
@@ -125,7 +127,7 @@ def elsewhere(words: str, said: str, context: Iterable[str] = ()) -> str:
 def at_place(words: str, place: str) -> str:
     """The time, by the clock of that place."""
     # "Five Buenos Aires" could be five of something.
-    joint = ", " if place.split()[0].endswith("s") else " "
+    joint = ", " if place.split(maxsplit=1)[0].endswith("s") else " "
     return f"{bare(words)}{joint}{place.title()} time"
 
 
@@ -134,7 +136,9 @@ def bare(words: str) -> str:
     words = _BY_THEIRS.sub(" ", words)
     words = _THERE.sub(" ", words)
     words = re.sub(r"(?i)[\s,]*\b(?:by|for|at|on) (?:him|her|them|hers|theirs|his)\b", "", words)
-    words = re.sub(r"(?i)\s*\b(?:over |out |down |up |back )?there\b|[\s,]+(?:his|her|their)$", "", words)
+    words = re.sub(
+        r"(?i)\s*\b(?:over |out |down |up |back )?there\b|[\s,]+(?:his|her|their)$", "", words
+    )
     return re.sub(r"\s+([,.])", r"\1", " ".join(words.split())).strip(" ,.;")
 
 

@@ -545,7 +545,7 @@ class _Question(Record):
         wake, sleep = self.profile.wake or time(7), self.profile.sleep or time(22)
         last = sleep if sleep > time(12) else time(23, 59)
         waking = [at for at in both if wake <= at < last] or both[1:]
-        if self.anchor is not None and not self.recurring:
+        if self.anchor is not None:
             evening = self.anchor.hour >= _EVENING
             waking.sort(key=lambda at: (at.hour >= 12) is not evening)
         today = on == self.now.date() and not self.recurring

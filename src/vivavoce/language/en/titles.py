@@ -171,6 +171,7 @@ def of_what(deed: str, words: str, said: str) -> str:
 def bare(title: str) -> str:
     """Without the article that it begins with: "a video call"."""
     short = re.sub(r"(?i)^an?\s+(?=\w+[^\W\d_])", "", title)
+    short = re.sub(r"(?i)^(?:be )?able (?:to )?(?=\w)", "", short)
     return short if says_something(short) else title
 
 

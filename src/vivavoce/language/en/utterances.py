@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Literal
 
 from vivavoce.language.en.denying import undenied
@@ -335,7 +336,8 @@ def one_more(text: str) -> str | None:
 
 
 _NEXT_QUESTION = re.compile(
-    r"(?i)[?.!;]\s+\S|[,\s]\s*\b(?:and|also|plus|oh)\b[,\s]+(?:also |then )?(?:(?:what|when|which|who|where|"
+    r"(?i)[?.!;]\s+\S|[,\s]\s*\b(?:and|also|plus|oh)\b[,\s]+(?:also |then )?"
+    r"(?:(?:what|when|which|who|where|"
     r"how|is|are|do|does|did|am|have|has|can|could|anything|any|will)\b)"
 )
 
@@ -348,7 +350,7 @@ def asks_again(between: str) -> bool:
 def questions_in(text: str) -> list[str]:
     """Its parts, where another question begins."""
     cuts = [0, *(m.start() for m in _NEXT_QUESTION.finditer(text)), len(text)]
-    return [text[a:b] for a, b in zip(cuts, cuts[1:], strict=False) if text[a:b].strip(" ?.!,;")]
+    return [text[a:b] for a, b in pairwise(cuts) if text[a:b].strip(" ?.!,;")]
 
 
 _ONLY_TELLS = re.compile(
@@ -364,12 +366,17 @@ def only_tells(clause: str) -> bool:
 
 _WAIT = re.compile(
     r"(?i)\W*(?:(?:oh|ah|um+|uh+|er+m?|sorry|wait|no|okay|ok|eh|hey|yes|yeah|hm+|well|please)\b\W*)*"
-    r"(?:(?:one|just an?|just one|an?|half an?|half|gimme an?|give me (?:just )?(?:an?|one)|"
-    r"wait (?:an?|one))\s+(?:moment|second|sec|minute|mo|min|tick)\b|hang on|hold on|"
-    r"bear with me|hold the line|wait(?: up)?|back in an? \w+|i['’]?ll be right back|"
-    r"let me (?:just )?(?:think|check|look|see|find|get)\b)"
+    r"(?:(?P<long>(?:one|just an?|just one|an?|half an?|gimme an?|give me (?:just )?(?:an?|one)|"
+    r"(?:wait|hang on|hold on) (?:an?|one)) (?:moment|second|sec|minute|mo|min|tick)\b|"
+    r"bear with me|hold the line|i['’]?ll be right back|"
+    r"let me (?:just )?(?:think|check|look|see|find|get)\b)|hang on|hold on|wait(?: up)?)"
     r"(?P<rest>.*)"
 )
+_WHY = re.compile(
+    r"(?i)\b(?:there['’]?s|some(?:body|one)|(?:the|my|our|his|her) \w+(?:['’]s| is| are)|"
+    r"[A-Z]\w+['’]s|i['’]?(?:ll|m|ve)|i (?:have|need|must)|let me|door|phone|bell)\b"
+)
+_ANSWERS = re.compile(r"(?i)n['’]?t\b|\b(?:not|no|meant?|instead|rather|one|make|both|all)\b")
 _LATE = 90
 """Letters: who asks for a moment says little more than why."""
 
@@ -379,8 +386,15 @@ def asks_to_wait(text: str) -> bool:
     match = _WAIT.fullmatch(text.strip())
     if match is None or len(match["rest"]) > _LATE:
         return False
-    rest = re.sub(r"(?i)\b(?:and )?let me (?:just )?(?:think|check|look|see|find|get|grab)\b", "", match["rest"])
-    return not times_in(rest) and not wants(rest) and not orders(rest)
+    rest = re.sub(
+        r"(?i)\b(?:and )?let me (?:just )?(?:think|check|look|see|find|get|grab)\b",
+        "",
+        match["rest"],
+    )
+    if not match["long"] and re.search(r"\w", rest) and not _WHY.search(match["rest"]):
+        return False  # "wait, the other one"
+    told = _ANSWERS.search(rest) or times_in(rest) or wants(rest) or orders(rest)
+    return not told
 
 
 _GIVEN_UP = re.compile(
@@ -534,7 +548,10 @@ def replaced(text: str, title: str) -> str:
 def repaired(text: str) -> str:
     """Without what was taken back in the same breath: "email Ann, no, not Ann, Beth" is "email
     Beth". Changes of mind about a time stay: the clock reads them."""
-    text = undenied(text)
+    return _mended(undenied(text))
+
+
+def _mended(text: str) -> str:
     for marked in _TAKEN_BACK.finditer(text):
         before, instead = text[: marked.start()], _INSTEAD.match(text, marked.end())
         if instead is None:
@@ -556,7 +573,7 @@ def repaired(text: str) -> str:
         head = before[: found[0]]
         if _DETERMINED.match(f"{right.split(maxsplit=1)[0]} "):
             head = _DETERMINED.sub("", head)
-        return repaired(f"{head}{right}{before[found[1] :]}{instead['after']}")
+        return _mended(f"{head}{right}{before[found[1] :]}{instead['after']}")
     return text
 
 
