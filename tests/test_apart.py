@@ -183,9 +183,26 @@ def test_no_command_goes_by_settings_that_a_tool_may_have_written(
         (["-e", "1"], {"NODE_OPTIONS": "--require={w}/x.js"}, None, "NODE_OPTIONS"),
         (["-e", "1"], {"LD_PRELOAD": "{w}/x.so"}, None, "LD_PRELOAD"),
         (["-y", "tracker"], {"PATH": "{w}/node_modules/.bin:/usr/bin"}, None, "PATH"),
-        (["-y", "files", "{w}"], {}, None, None),
-        (["--db", "{w}/data.sqlite"], {"TRACKER_FOLDER": "{w}"}, None, None),
-        (["/opt/server.py", "--root={w}/notes.md"], {"PYTHONPATH": "/opt"}, None, None),
+        (["{w}/deeper"], {}, None, "argument"),  # a folder with a __main__.py
+        (["{w}/none"], {}, None, "argument"),
+        (["-c", "import sys; sys.path.insert(0, '{w}/lib'); import x"], {}, None, "argument"),
+        (["--directory", "{w}/deeper", "run"], {}, None, "argument"),
+        (["--prefix", "../work/deeper", "start"], {}, "start", "argument"),
+        (["--require", "{w}/hook"], {}, None, "argument"),
+        (["-I{w}/lib"], {}, None, "argument"),
+        (["-I../work/lib"], {}, "start", "argument"),
+        (["-javaagent:{w}/a.jar"], {}, None, "argument"),
+        (["-cp", "/opt/a.jar:{w}/b.jar"], {}, None, "argument"),
+        (["file://{w}%2Fserver"], {}, None, "argument"),
+        (["-m", "server"], {"PYTHONUSERBASE": "{w}"}, None, "PYTHONUSERBASE"),
+        (["run.lua"], {"LUA_PATH": "{w}/?.lua"}, None, "LUA_PATH"),
+        (["run"], {"GEM_PATH": "/usr/lib:{w}"}, None, "GEM_PATH"),
+        (["-m", "server"], {"PYTHONPATH": "{w}/data"}, None, "PYTHONPATH"),
+        (["-I{w}/data"], {}, None, "argument"),
+        (["-y", "files", "{w}/data"], {}, None, None),
+        (["--db={w}/data"], {"TRACKER_FOLDER": "{w}/data"}, None, None),
+        (["/opt/server.py", "--root={w}-other/x"], {"PYTHONPATH": "/opt"}, None, None),
+        (["-y", "@scope/files", "https://example.org/a?b=c"], {}, None, None),
     ],
 )
 def test_what_an_interpreter_runs_is_not_in_the_workspace_either(
@@ -207,6 +224,7 @@ def test_what_an_interpreter_runs_is_not_in_the_workspace_either(
         [known(one) for one in args],
         {name: known(value) for name, value in env.items()},
         None if cwd is None else tmp_path / cwd,
+        [known("{w}/data")],
     )
     assert found is None if why is None else why in str(found)
     servers = tools._found(
@@ -217,6 +235,7 @@ def test_what_an_interpreter_runs_is_not_in_the_workspace_either(
                 args=tuple(known(one) for one in args),
                 env={name: known(value) for name, value in env.items()},
                 cwd=None if cwd is None else tmp_path / cwd,
+                data=(known("{w}/data"),),
             )
         ],
         work,

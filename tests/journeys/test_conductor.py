@@ -624,6 +624,84 @@ async def test_a_runtime_shows_who_it_is_by_header_or_by_a_token_for_its_session
         assert runtime.spoken == ["Hi there!"]
 
 
+KEY = "a-token-of-more-than-sixteen-characters"
+
+
+async def operator_and_guest(st: Stage) -> tuple[dict[str, str], dict[str, str]]:
+    value, kept = minted("guest", "user", st.here.clock.now(), None)
+    await st.here.store.commit([Put(kept)])
+    return {"authorization": f"Bearer {KEY}"}, {"authorization": f"Bearer {value}"}
+
+
+async def test_a_lesser_tokens_runtime_is_beside_no_session_of_a_higher_role(
+    tmp_path: Path,
+) -> None:
+    async with embedded(tmp_path, script=SCRIPT, auth="token", auth_token=KEY) as st:
+        operator, guest = await operator_and_guest(st)
+        made = await st.post("/api/v1/conversations", {}, headers=operator)
+        theirs = runtime_with(st)
+        theirs.session_id = made["id"]
+        theirs.move(st.url)
+        theirs.headers = guest
+        async with theirs.connected():
+            await theirs.result("unknown", 1)
+            await theirs.until(lambda: bool(theirs.seen))
+            given = {"content": "How full is the battery?", "wait_seconds": 5}
+            path = f"/api/v1/conversations/{made['id']}/messages"
+            answer = await st.post(path, given, headers=operator)
+            assert "80 percent" not in str(answer)  # there is no such tool
+            assert (theirs.ran, theirs.spoken) == ([], [])
+            await theirs.say("Hello")
+            await theirs.until(lambda: theirs.errors[-1] == "no_session")
+            assert not theirs.spoken
+
+
+async def test_who_takes_a_session_over_with_a_higher_role_has_nothing_of_the_lesser_one(
+    tmp_path: Path,
+) -> None:
+    async with embedded(tmp_path, script=SCRIPT, auth="token", auth_token=KEY) as st:
+        operator, guest = await operator_and_guest(st)
+        theirs = runtime_with(st)
+        mine = Runtime(st.url, theirs.session_id)
+        mine.tools = {"battery.level": battery}
+        theirs.headers, mine.headers = guest, operator
+        async with theirs.connected():
+            await theirs.say("Hello")
+            await theirs.at_rest()
+            async with mine.connected():
+                await mine.say("How full is the battery?")
+                await mine.until(lambda: bool(mine.spoken))
+                await theirs.until(lambda: theirs.closed is not None)
+                assert mine.ran == []  # it has said nothing of tools
+            assert theirs.closed is not None
+            assert theirs.closed[0] == 4409
+        async with mine.connected(), theirs.connected():
+            await theirs.until(lambda: "no_session" in theirs.errors)
+            assert mine.closed is None
+
+
+async def test_what_a_lesser_role_said_is_not_said_with_the_one_that_came_after_it(
+    tmp_path: Path,
+) -> None:
+    async with embedded(tmp_path, script=SCRIPT, auth="token", auth_token=KEY) as st:
+        operator, guest = await operator_and_guest(st)
+        for _ in range(6):
+            theirs = runtime_with(st)
+            mine = runtime_with(st)
+            mine.session_id = theirs.session_id
+            mine.move(st.url)
+            theirs.headers, mine.headers = guest, operator
+            async with theirs.connected(), mine.connected(start=False):
+                await theirs.result("unknown", 1)
+                await theirs.until(lambda theirs=theirs: bool(theirs.seen))  # type: ignore[misc]
+                await theirs.say("How full is the battery?")
+                await mine.send("sessionStart", sessionId=mine.session_id, tools=[BATTERY])
+                await theirs.until(lambda theirs=theirs: theirs.closed is not None)  # type: ignore[misc]
+                await mine.say("Hello")
+                await mine.until(lambda mine=mine: bool(mine.spoken))  # type: ignore[misc]
+            assert mine.ran == []
+
+
 async def test_a_key_that_ends_ends_the_connection_that_it_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

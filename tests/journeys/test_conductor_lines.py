@@ -8,6 +8,7 @@ import json
 import os
 import resource
 import struct
+import time
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -177,6 +178,47 @@ async def test_a_flood_of_events_closes_the_line(tmp_path: Path) -> None:
         assert runtime.closed is not None
         assert runtime.closed[0] == 1008
         await still_serves(st)
+
+
+async def test_so_does_a_flood_of_events_that_nobody_knows(tmp_path: Path) -> None:
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        runtime = Runtime(st.url)
+        async with runtime.connected():
+            text = json.dumps(event("somethingNew", {"x": 1}))
+            with suppress(ConnectionClosed):
+                for _ in range(2000):
+                    await runtime.raw(text)
+            await runtime.until(lambda: runtime.closed is not None)
+        assert runtime.closed is not None
+        assert runtime.closed[0] == 1008
+        assert len(runtime.all("error")) <= 250
+        await still_serves(st)
+
+
+async def test_who_comes_with_other_tools_again_and_again_waits_and_nobody_else_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vivavoce.runtime.conductor.service.SCHEMAS_A_SECOND", 2_000.0)
+    monkeypatch.setattr("vivavoce.runtime.conductor.service.SCHEMAS_AT_ONCE", 2_000.0)
+
+    def tools(number: int) -> list[dict[str, Any]]:
+        fields = {f"field_{number}_{at}": {"type": "string"} for at in range(60)}
+        return [{"name": "form", "inputSchema": {"type": "object", "properties": fields}}]
+
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        many, other = Runtime(st.url), Runtime(st.url, tools=tools(0))
+        other.headers = {"x-user-id": "ada"}
+        async with many.connected():
+            began = time.monotonic()
+            for number in (1, 1, 1, 2, 3):  # about 2,000 characters each; the same cost nothing
+                await many.send("sessionStart", sessionId=many.session_id, tools=tools(number))
+            await many.result("unknown", 1)
+            async with other.connected():
+                await other.result("unknown", 1)
+                await other.until(lambda: bool(other.seen))
+            assert not many.seen
+            await many.until(lambda: bool(many.seen))
+            assert 1.5 < time.monotonic() - began < 10
 
 
 async def test_who_reads_nothing_is_let_go_of_and_keeps_no_memory(tmp_path: Path) -> None:

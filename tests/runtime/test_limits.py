@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vivavoce.errors import RateLimited
-from vivavoce.runtime.limits import Window
+from vivavoce.runtime.limits import Pace, Window
 from vivavoce.testing.fakes import ManualClock
 
 
@@ -86,3 +86,14 @@ async def test_a_wait_is_never_rounded_to_nothing() -> None:
     window.check("ada")
     await clock.advance(0.99999)
     assert refused(window) == 1
+
+
+async def test_who_takes_more_than_the_pace_waits_as_long_as_it_was_more() -> None:
+    clock = ManualClock()
+    pace = Pace(10.0, 20.0, clock=clock, max_keys=2)
+    assert [pace.take("ada", 10) for _ in range(4)] == [0, 0, 1, 2]
+    assert pace.take("eve", 20) == 0
+    await clock.advance(4)
+    assert [pace.take("ada", 20), pace.take("ada", 1)] == [0, pytest.approx(0.1)]
+    assert [pace.take(key, 1) for key in ("one", "two", "three")] == [0, 0, 0]
+    assert len(pace) == 2

@@ -264,13 +264,14 @@ def _found(servers: Sequence[McpServer], workspace: Path) -> tuple[McpServer, ..
             continue
         at = find(server.command, workspace, environment(server.env).get("PATH"))
         named = Path(server.cwd or ".", server.command).resolve()
-        part = taken_from(workspace, server.args, server.env, server.cwd)
+        part = taken_from(workspace, server.args, server.env, server.cwd, server.data)
         if at is None and named.is_relative_to(workspace.resolve()):
             part = "the program"
         if part is None:
             fine.append(replace(server, command=at or server.command))
         else:
-            log.error("MCP: %s is not started: %s is in the workspace", server.name, part)
+            told = "MCP: %s is not started: %s is in the workspace; name it in `data` if it is that"
+            log.error(told, server.name, part)
     return tuple(fine)
 
 

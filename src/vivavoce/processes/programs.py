@@ -13,17 +13,14 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import unquote
 
-_SCRIPT = frozenset(
-    {".py", ".pyz", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".sh", ".bash", ".rb", ".pl"}
-    | {".php", ".lua", ".jar", ".wasm", ".exe", ".so"}
-)
 _LOADING = frozenset(
     {"PATH", "PYTHONPATH", "PYTHONSTARTUP", "PYTHONHOME", "NODE_PATH", "NODE_OPTIONS", "BASH_ENV"}
     | {"RUBYLIB", "RUBYOPT", "PERL5LIB", "PERL5OPT", "CLASSPATH", "JAVA_TOOL_OPTIONS"}
     | {"LD_PRELOAD", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH"}
 )
-"""Variables by which an interpreter or the linker is told where code is."""
+"""Variables by which an interpreter or the linker is told where code is: none of that is data."""
 
 
 def search_path(workspace: Path, given: str | None = None) -> str:
@@ -49,28 +46,47 @@ def beside_python(name: str, workspace: Path) -> str | None:
 
 
 def taken_from(
-    workspace: Path, args: Sequence[str], env: Mapping[str, str], cwd: Path | None = None
+    workspace: Path,
+    args: Sequence[str],
+    env: Mapping[str, str],
+    cwd: Path | None = None,
+    data: Sequence[str] = (),
 ) -> str | None:
     """Which part of a program comes from the workspace, in words: the program itself may be
-    Python, and what it runs a file that a tool wrote. A folder or a file of data is no program."""
+    Python, and what it runs a file or a folder that a tool wrote. Nobody can tell by its name or
+    its kind what a program runs, so every place in the workspace counts that is not `data`: those
+    that the configuration says are only read and written."""
     here = Path(os.path.abspath(cwd or os.curdir))
     if not _outside(str(here), workspace):
         return f"its working folder {here}"  # launchers and interpreters look for code there
+    fine = {os.path.normpath(here / place) for place in data}
     for arg in args:
-        for word in (arg, arg.partition("=")[2]):
-            place = here / word.removeprefix("file://")
-            if word and not _outside(str(place), workspace) and _runs(place):
-                return f"its argument {word}"
-    for name in sorted(_LOADING & env.keys()):
-        for word in re.split(r"[:;=\s]", env[name]):
-            if word and not _outside(str(here / word), workspace):
-                return f"its variable {name}"
+        option, _, value = arg.partition("=")
+        is_data = os.path.normpath(here / (value if option.startswith("-") else arg)) in fine
+        if not is_data and (named := _named(arg, here, workspace)) is not None:
+            return f"its argument {named}"
+    for name, value in sorted(env.items()):
+        is_data = name not in _LOADING and os.path.normpath(here / value) in fine
+        if not is_data and _named(value, here, workspace) is not None:
+            return f"its variable {name}"
     return None
 
 
-def _runs(place: Path) -> bool:
-    """One that is not there yet may be written before it is started again."""
-    return place.suffix.lower() in _SCRIPT or (place.is_file() and os.access(place, os.X_OK))
+def _named(text: str, here: Path, workspace: Path) -> str | None:
+    """A place in the workspace that is named there, whatever stands around it: `-I/work/lib`,
+    `-javaagent:/work/a.jar`, `/a.jar:/work/b.jar`, a line of code."""
+    plain = unquote(text)
+    for root in dict.fromkeys((str(Path(os.path.abspath(workspace))), str(workspace.resolve()))):
+        if re.search(rf"{re.escape(root)}(?![\w.-])", plain) is not None:
+            return root
+    for word in re.split(r"[:;=,\s'\"()@]+", plain):
+        # What is glued to an option: `-I../work`, and `~` where a shell or a program reads it.
+        glued = re.search(r"(~|\.{0,2}/).*", word, re.DOTALL)
+        for place in (word, *([glued[0]] if glued else [])):
+            at = here / os.path.expanduser(place)
+            if place and not _outside(str(at), workspace):
+                return place
+    return None
 
 
 def _entries(workspace: Path, given: str | None) -> Iterator[str]:
@@ -83,4 +99,8 @@ def _outside(path: str, workspace: Path) -> bool:
     """By its words, too: a link in the workspace may be turned round later."""
     root = workspace.resolve()
     named = Path(os.path.normpath(path))
-    return not any(place.is_relative_to(root) for place in (named, named.resolve()))
+    try:
+        really = named.resolve()
+    except (OSError, ValueError, RuntimeError):
+        return True  # too long, or with what no path has: it is none
+    return not any(place.is_relative_to(root) for place in (named, really))

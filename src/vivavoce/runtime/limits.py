@@ -144,3 +144,28 @@ class Window:
             if uses[-1] > now - self.seconds and len(self._uses) <= self._max_keys:
                 return
             del self._uses[key]
+
+
+class Pace:
+    """So much of one key in a second, and so much more at once. Nothing is refused: whoever has had
+    more waits, the longer the more it was."""
+
+    def __init__(
+        self, a_second: float, at_once: float, *, clock: Clock, max_keys: int = 10_000
+    ) -> None:
+        self._rate, self._most, self._clock = a_second, at_once, clock
+        self._max_keys = max_keys
+        self._full: OrderedDict[str, float] = OrderedDict()
+        """When all of it may be had again."""
+
+    def take(self, key: str, amount: float) -> float:
+        """Counts it; the seconds that are to be waited now."""
+        now = self._clock.monotonic()
+        full = max(now, self._full.pop(key, now)) + amount / self._rate
+        self._full[key] = full
+        while len(self._full) > self._max_keys:
+            self._full.popitem(last=False)
+        return max(0.0, full - now - self._most / self._rate)
+
+    def __len__(self) -> int:
+        return len(self._full)

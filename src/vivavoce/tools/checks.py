@@ -149,8 +149,9 @@ class Checker:
     `jsonschema` takes 0.1 s to import, which the start of the server need not wait for.
     """
 
-    def __init__(self, tool: str, schema: Mapping[str, Any]) -> None:
-        self._tool = tool
+    def __init__(self, tool: str, schema: Mapping[str, Any], *, known: bool = False) -> None:
+        """`known`: somebody has looked already whether it is a schema."""
+        self._tool, self._known = tool, known
         self._schema = dict(schema)
         self._validator: Validator | None = None
 
@@ -161,14 +162,18 @@ class Checker:
             from referencing import Registry as References
 
             kind = _bounded(validator_for(self._schema, default=Draft202012Validator))
-            of_schemas = kind(kind.META_SCHEMA, format_checker=kind.FORMAT_CHECKER)
-            if (wrong := next(of_schemas.iter_errors(self._schema), None)) is not None:
-                raise ValueError(
-                    f"tool '{self._tool}': its parameters are no JSON Schema: {_cut(wrong.message)}"
-                )
+            if not self._known:
+                self._check_schema(kind)
             # An empty set of references: a schema from outside must not make us fetch anything.
             self._validator = kind(self._schema, registry=References())
         return self._validator
+
+    def _check_schema(self, kind: type[Validator]) -> None:
+        of_schemas = kind(kind.META_SCHEMA, format_checker=kind.FORMAT_CHECKER)
+        if (wrong := next(of_schemas.iter_errors(self._schema), None)) is not None:
+            raise ValueError(
+                f"tool '{self._tool}': its parameters are no JSON Schema: {_cut(wrong.message)}"
+            )
 
     def check(self, arguments: object) -> dict[str, Any]:
         """The arguments, or `InvalidArguments` that says what is wrong."""

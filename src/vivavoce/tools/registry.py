@@ -42,7 +42,10 @@ class Registry:
             raise ValueError(f"tool '{name}': a name is 1 to 64 letters, digits, '_' or '-'")
         if name in self._tools:
             raise ValueError(f"tool '{name}': there is one of that name already")
-        self._tools[name] = (tool, Checker(name, tool.definition.parameters))
+        told = tool.definition.parameters
+        # What a server says of its tools was looked at off the event loop, which takes its time.
+        known = bool(tool.definition.server)
+        self._tools[name] = (tool, Checker(name, told, known=known))
 
     def register(
         self,

@@ -8,6 +8,7 @@ that the server has. Where a provider takes no tools of others, all of them are 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -32,12 +33,16 @@ Run = Callable[[str, str, str], Awaitable[str | ToolOutput]]
 """A call by its id, the client's name for the tool, and its arguments as JSON."""
 
 
-def offer(
+async def offer(
     own: Toolbox, tools: Sequence[Tool], run: Run, *, wrapped: bool, seconds: float
 ) -> RemoteTools:
-    """A runtime's. What the server calls by itself is no tool of the model's."""
+    """A runtime's. What the server calls by itself is no tool of the model's. Off the event loop:
+    a hundred schemas take half a second. Raises `InvalidRequest` for one that cannot be used."""
+    reserved = (SET_STATE, SPEAK, CONFIRM)
+    theirs = [one for one in tools if one.name not in reserved]
+    schemas = await asyncio.to_thread(_schemas, theirs) if theirs else {}
     return RemoteTools(
-        own, tools, run, wrapped=wrapped, seconds=seconds, reserved=(SET_STATE, SPEAK, CONFIRM)
+        own, tools, schemas, run, wrapped=wrapped, seconds=seconds, reserved=reserved
     )
 
 
@@ -48,27 +53,26 @@ class RemoteTools:
         self,
         own: Toolbox,
         tools: Sequence[Tool],
+        schemas: Mapping[str, dict[str, Any]],
         run: Run,
         *,
         wrapped: bool,
         seconds: float,
         reserved: Collection[str] = (),
     ) -> None:
-        """Raises `InvalidRequest` for a schema that cannot be used. `reserved` are names that are
-        not the model's to call."""
+        """`schemas`: those of the tools, looked at. `reserved` are names that are not the model's
+        to call."""
         self._own, self._run, self._wrapped = own, run, wrapped
         self._theirs: dict[str, str] = {}
         self._known: dict[str, tuple[ToolDefinition, Checker]] = {}
         taken = {tool.name for tool in own.definitions()} | {WRAPPER}
         self.reserved = frozenset(tool.name for tool in tools) & frozenset(reserved)
-        if _size(tools) > MOST_SCHEMAS:
-            raise InvalidRequest(f"The tools' schemas have more than {MOST_SCHEMAS} characters.")
         for tool in tools:
             if tool.name not in reserved:
-                made = _definition(tool, taken, seconds)
+                made = _definition(tool, schemas[tool.name], taken, seconds)
                 taken.add(made.name)
                 self._theirs[made.name] = tool.name
-                self._known[made.name] = made, Checker(made.name, made.parameters)
+                self._known[made.name] = made, Checker(made.name, made.parameters, known=True)
         if wrapped and self._known:
             made = _wrapper([one for one, _ in self._known.values()], seconds)
             self._known[WRAPPER] = made, Checker(WRAPPER, made.parameters)
@@ -150,18 +154,18 @@ class RemoteTools:
         return await self._run(context.call_id, self._theirs[name], given)
 
 
-def _size(tools: Sequence[Tool]) -> int:
+def _schemas(tools: Sequence[Tool]) -> dict[str, dict[str, Any]]:
     try:
-        return sum(size_of(tool.name, tool.input_schema) for tool in tools)
+        if sum(size_of(tool.name, tool.input_schema) for tool in tools) > MOST_SCHEMAS:
+            raise ValueError(f"The tools' schemas have more than {MOST_SCHEMAS} characters.")
+        return {tool.name: parameters(tool.name, dict(tool.input_schema)) for tool in tools}
     except ValueError as fault:
         raise InvalidRequest(str(fault)[:300]) from None
 
 
-def _definition(tool: Tool, taken: Collection[str], seconds: float) -> ToolDefinition:
-    try:
-        schema = parameters(tool.name, dict(tool.input_schema))
-    except ValueError as fault:
-        raise InvalidRequest(str(fault)[:300]) from None
+def _definition(
+    tool: Tool, schema: Mapping[str, Any], taken: Collection[str], seconds: float
+) -> ToolDefinition:
     hints = tool.annotations or {}
     words = plain_text(tool.description or tool.title or tool.name, MAX_DESCRIPTION)
     return ToolDefinition(

@@ -11,7 +11,7 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from tests.contract.records import conversation, session, uid
+from tests.contract.records import approval, conversation, session, task, uid
 from vivavoce.errors import Unavailable
 from vivavoce.runtime.conductor.line import Line
 from vivavoce.runtime.conductor.link import Link
@@ -27,7 +27,8 @@ from vivavoce.wire.events import (
     VoiceEvent,
     to_log,
 )
-from vivavoce.wire.records.talk import Announce, LogEvent, PutConversation, PutSession
+from vivavoce.wire.records.talk import Announce, LogEvent, Put, PutConversation, PutSession
+from vivavoce.wire.records.work import Role
 
 
 class Hall:
@@ -44,12 +45,14 @@ class Hall:
         await self.journal.commit([Announce(one) for one in told])
 
     @asynccontextmanager
-    async def runtime(self, of: str = "c", *, whole: bool = True) -> AsyncIterator[Drawn]:
+    async def runtime(
+        self, of: str = "c", *, whole: bool = True, role: Role = "operator"
+    ) -> AsyncIterator[Drawn]:
         async def confirmed(*given: object) -> None:
             raise AssertionError(given)
 
         link = Link(
-            "ann", uid(of), "user", store=self.store, confirmed=confirmed, gone=lambda *_: None
+            "ann", uid(of), role, store=self.store, confirmed=confirmed, gone=lambda *_: None
         )
         line = link.line = Line()
         async with asyncio.TaskGroup() as group:
@@ -119,6 +122,18 @@ def completed(task_id: str, of: str = "c") -> TaskCompleted:
     )
 
 
+def requested(approval_id: str) -> ApprovalRequested:
+    return ApprovalRequested(
+        session_id="vs_c",
+        timestamp=EPOCH,
+        approval_id=approval_id,
+        tool_name="bash",
+        question="May I?",
+        arguments={},
+        expires_at=EPOCH,
+    )
+
+
 def word(number: int) -> Notification:
     return Notification(session_id="vs_c", timestamp=EPOCH, level="info", message=str(number))
 
@@ -156,20 +171,27 @@ async def test_runtimes_of_one_user_show_their_own_and_what_ends_elsewhere() -> 
             await hall.happens(completed("t1", "d"), of="d")  # told where the user is now
             await one.until(lambda: one.document["cards"][-1].get("status") == "completed")
             assert other.cards == ["task:t2"]
-            request = ApprovalRequested(
-                session_id="vs_c",
-                timestamp=EPOCH,
-                approval_id="apr_1",
-                tool_name="bash",
-                question="May I?",
-                arguments={},
-                expires_at=EPOCH,
-            )
-            await hall.happens(request)
+            await hall.happens(requested("apr_1"))
             for drawn in (one, other):
                 await drawn.until(lambda drawn=drawn: "approval:apr_1" in drawn.cards)  # type: ignore[misc]
         async with hall.runtime("c") as again:
             await again.until(lambda: again.document == one.document)
+
+
+async def test_what_a_higher_role_is_asked_or_does_is_not_shown_to_a_lesser_one() -> None:
+    async with opened() as hall:
+        for role, name in (("operator", "high"), ("user", "low")):
+            asked = approval(name, role=role, user_id="ann")
+            await hall.journal.commit([Put(asked), Put(task(f"t_{name}", role=role))])
+        await hall.happens(requested("high"), delegated("t_high"))
+        async with hall.runtime(role="user") as lesser, hall.runtime() as higher:
+            await lesser.until(lambda: bool(lesser.patches))
+            await hall.happens(requested("low"), delegated("t_low"))
+            await higher.until(lambda: len(higher.cards) == 4)
+            await lesser.until(lambda: lesser.cards == ["task:t_low", "approval:low"])
+            await hall.happens(completed("t_high"), completed("t_low"))
+            await lesser.until(lambda: "Done." in str(lesser.document))
+            assert lesser.cards == ["task:t_low", "approval:low"]
 
 
 async def test_whoever_cannot_keep_up_is_sent_the_whole() -> None:

@@ -25,6 +25,8 @@ class McpServer(Record):
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     cwd: Path | None = None
+    data: tuple[str, ...] = ()
+    """Places in the workspace that it is given to work on, and runs nothing of."""
     url: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     legacy: bool = False
@@ -99,6 +101,7 @@ class StartedServer(_Server):
     args: tuple[str, ...] = ()
     env: dict[_Variable, str] = Field(default_factory=dict)
     cwd: str | None = Field(default=None, min_length=1)
+    data: tuple[str, ...] = ()
 
 
 class CalledServer(_Server):

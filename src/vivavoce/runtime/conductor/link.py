@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -22,7 +22,7 @@ from vivavoce.runtime.ids import is_call_id
 from vivavoce.runtime.ports import ClientTools, Store, ToolOutput
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.session import effects as fx
-from vivavoce.session.events import Interrupted, Overheard, Spoken
+from vivavoce.session.events import ApprovalSettled, Interrupted, Overheard, Spoken
 from vivavoce.wire.conductor import confirm
 from vivavoce.wire.conductor.codes import ServerCode
 from vivavoce.wire.conductor.confirm import Click
@@ -34,6 +34,7 @@ from vivavoce.wire.conductor.kinds import (
     AssistantSpeechFinal,
     Error,
     Kind,
+    Tool,
     ToolCall,
     ToolResult,
 )
@@ -98,11 +99,13 @@ class Link:
         role: Role,
         *,
         store: Store,
-        confirmed: Callable[[Link, str, Click], Awaitable[None]],
+        confirmed: Callable[[Link, str, Click], Awaitable[bool]],
         gone: Callable[[Link, LiveSession], None],
     ) -> None:
         self.user_id, self.conversation_id, self.role = user_id, conversation_id, role
         self.tools: ClientTools | None = None
+        self.wanted: Sequence[Tool] | None = None
+        """What the runtime said of them."""
         self.line: Line | None = None
         self.live: LiveSession | None = None
         self.sentences = False
@@ -205,8 +208,10 @@ class Link:
             self._finish(call_id)
             click = confirm.meant(asked, told, self.user_id)
             if isinstance(click, Click):
-                await self._confirmed(self, asked.approval_id, click)
+                settled = await self._confirmed(self, asked.approval_id, click)
                 if self.live is not None:  # a hand has answered: nobody is about to speak
+                    if settled:  # nor is it to be asked again, if it was spoken over
+                        await self.live.post(ApprovalSettled(asked.approval_id))
                     await self.live.post(Overheard(over=True))
             elif click != "failed":
                 self.refuse("invalid_event", _NO_CLICK)

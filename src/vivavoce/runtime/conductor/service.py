@@ -19,6 +19,8 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
+import orjson
+
 from vivavoce.errors import (
     EngineFault,
     Forbidden,
@@ -38,6 +40,7 @@ from vivavoce.runtime.conductor.left import heard, owed, unread
 from vivavoce.runtime.conductor.line import Line
 from vivavoce.runtime.conductor.link import Link, Unread
 from vivavoce.runtime.conductor.showing import Screens
+from vivavoce.runtime.limits import Pace
 from vivavoce.runtime.ports import ClientTools
 from vivavoce.runtime.sessions.live import ELSEWHERE, LiveSession
 from vivavoce.runtime.sessions.making import Company
@@ -58,7 +61,7 @@ from vivavoce.wire.records.talk import (
     PutEntry,
     ToolCall,
 )
-from vivavoce.wire.records.work import Role
+from vivavoce.wire.records.work import ROLES, Role
 from vivavoce.wire.values import Record
 
 log = logging.getLogger(__name__)
@@ -71,6 +74,11 @@ _TRIES = 3
 _LOADS, _LOOKS = 120.0, 2.0
 """Seconds for which an engine that still loads its models is waited for, and at most between two
 looks."""
+A_SECOND, AT_ONCE = 300.0, 1_000.0  # events of one user's runtimes
+CHARACTERS_A_SECOND, CHARACTERS_AT_ONCE = 500_000.0, 8_000_000.0  # of those events
+SCHEMAS_A_SECOND, SCHEMAS_AT_ONCE = 6_000.0, 200_000.0
+"""Characters of what tools one user's runtimes have: they take ten thousand times as long."""
+A_TOOL = 200  # characters at least, whatever it says
 MOST_SAID = 20  # sentences of a runtime that wait for their turn
 
 
@@ -105,7 +113,7 @@ class Rules(Record):
 class Offer(Protocol):
     """Makes a toolbox of the server's tools and a runtime's."""
 
-    def __call__(
+    async def __call__(
         self,
         tools: Sequence[Tool],
         run: Callable[[str, str, str], Any],
@@ -124,6 +132,12 @@ class Conductor:
         self._links: dict[tuple[str, str], Link] = {}
         self._screens = Screens(parts.store, parts.journal, parts.clock)
         self._lines: Counter[str] = Counter()  # by user
+        self._pace = (
+            Pace(A_SECOND, AT_ONCE, clock=parts.clock),
+            Pace(CHARACTERS_A_SECOND, CHARACTERS_AT_ONCE, clock=parts.clock),
+        )
+        self._schemas = Pace(SCHEMAS_A_SECOND, SCHEMAS_AT_ONCE, clock=parts.clock)
+        self._looking = asyncio.Lock()  # at schemas: one runtime's at a time
         self._group: asyncio.TaskGroup | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         parts.relay.serve("conductor", self._taken_elsewhere)
@@ -176,6 +190,16 @@ class Conductor:
             self._lines[user_id] -= 1
             self._lines += Counter()  # forgets who has none
 
+    async def paced(self, user_id: str, characters: int) -> None:
+        """Before anything is made of what came: whoever sends more than others waits, and the line
+        with them."""
+        events, sizes = self._pace
+        await self._wait(max(events.take(user_id, 1), sizes.take(user_id, characters)))
+
+    async def _wait(self, seconds: float) -> None:
+        if seconds > 0:
+            await self._parts.clock.sleep(seconds)
+
     async def start(self, line: Line, user_id: str, role: Role, start: SessionStart) -> Link:
         """The connection is this session's from now on. Raises `NotYours`, `InvalidRequest`,
         `Forbidden`."""
@@ -186,16 +210,22 @@ class Conductor:
         conversation = await self._conversation(user_id, conversation_id)
         if conversation is not None:
             await self._voice.admission.check_led(conversation_id, user_id, role)
-        link = self._links.get((user_id, conversation_id))
-        if link is None:
-            link = self._made(user_id, conversation_id, role)
-        elif link.role != role and link.live is not None:
-            await self._parts.registry.end(link.live, End("completed"))
-        link.role = role
-        await self._equip(link, start)
+        reach: list[Link] = []
+        tools = await self._tools((user_id, conversation_id), role, start, reach)
+        # From here to where it has its line nobody else comes in between.
+        if conversation is None:
+            self._check_free(user_id, conversation_id)
+        before = self._links.get((user_id, conversation_id))
+        link = before
+        if link is None or link.role != role:
+            link = self._made(user_id, conversation_id, role, instead_of=before)
+        reach.append(link)
         if link.line is not None and link.line is not line:
             link.line.close(Close.TAKEN_OVER)
         link.line = line
+        await self._equip(link, start, tools)
+        if before is not None and before is not link and before.live is not None:
+            await self._parts.registry.end(before.live, End("completed"))
         if conversation is None:
             return link
         link.known = True
@@ -216,7 +246,16 @@ class Conductor:
             link.line = None
             self._forget(link)
 
-    def _made(self, user_id: str, conversation_id: str, role: Role) -> Link:
+    def _made(
+        self, user_id: str, conversation_id: str, role: Role, *, instead_of: Link | None
+    ) -> Link:
+        """One link has one role, and what stands beside it: whoever comes with another role has
+        nothing of what was there. Raises `Forbidden` where somebody with a higher one is there."""
+        if instead_of is not None and instead_of.line is not None:
+            if ROLES.index(instead_of.role) > ROLES.index(role):
+                raise Forbidden("A runtime with a higher role has this session.", role=role)
+            instead_of.line.close(Close.TAKEN_OVER)
+            instead_of.line = None
         link = Link(
             user_id,
             conversation_id,
@@ -246,23 +285,47 @@ class Conductor:
         found = await store.conversation(conversation_id, user_id=user_id)
         if found is None and await store.has_conversation(conversation_id):
             raise NotYours("This session is not yours.")
-        if found is None and any(
-            of == conversation_id and user != user_id for user, of in self._links
-        ):
-            raise NotYours("This session is another's, who has not said anything yet.")
+        if found is None:
+            self._check_free(user_id, conversation_id)
         return found
 
-    async def _equip(self, link: Link, start: SessionStart) -> None:
+    def _check_free(self, user_id: str, conversation_id: str) -> None:
+        """Raises `NotYours` for an id that somebody else is at, who has not said anything yet."""
+        if any(of == conversation_id and user != user_id for user, of in self._links):
+            raise NotYours("This session is not yours.")
+
+    async def _tools(
+        self, of: tuple[str, str], role: Role, start: SessionStart, reach: Sequence[Link]
+    ) -> ClientTools | None:
+        """Those that the runtime has now; None where they are those that it had. `reach` has the
+        link that runs them, once there is one."""
+        link = self._links.get(of)
+        same = link is not None and link.role == role and link.tools is not None
+        if link is not None and same and start.tools in (None, link.wanted):
+            return None
+        tools = start.tools or ()
+        sizes = (len(orjson.dumps(dict(one.input_schema))) for one in tools)
+        weight = sum(max(A_TOOL, size) for size in sizes)
+        await self._wait(self._schemas.take(of[0], weight))
+        can = self._parts.provider.capabilities
+        async with self._looking:
+            return await self._offer(
+                tools,
+                lambda *call: reach[0].call(*call),
+                wrapped=can.wrapped_tools,
+                seconds=self.rules.tool,
+            )
+
+    async def _equip(self, link: Link, start: SessionStart, tools: ClientTools | None) -> None:
         """With the tools that the runtime has now; whoever says nothing of them has the same."""
         before = None if link.tools is None else link.tools.offered
-        if start.tools is not None or link.tools is None:
-            can = self._parts.provider.capabilities
-            link.tools = self._offer(
-                start.tools or (), link.call, wrapped=can.wrapped_tools, seconds=self.rules.tool
-            )
+        if tools is not None:
+            link.tools, link.wanted = tools, start.tools
+        assert link.tools is not None
         link.sentences = start.clauses is True
         self._texting.company[link.user_id, link.conversation_id] = Company(
             companion=link,
+            role=link.role,
             tools=link.tools.offered,
             sentences=link.sentences,
             idle=self.rules.idle,
@@ -271,8 +334,8 @@ class Conductor:
         if live is not None and before is not None and before != link.tools.offered:
             own = self._voice.maker.offered(live)
             user = await self._voice.maker.about(live.records.session)
-            tools = self._parts.profile.tools([*own, *link.tools.offered], user)
-            await live.post(Reconfigure({"tools": tools}, ("tools",)))
+            told = self._parts.profile.tools([*own, *link.tools.offered], user)
+            await live.post(Reconfigure({"tools": told}, ("tools",)))
 
     # --- Saying ---------------------------------------------------------------------------
 
@@ -314,10 +377,15 @@ class Conductor:
         """What the user said; the same event once more is the same sentence. Raises whatever
         keeps it from being answered."""
         async with link.inbox:
+            self._check_current(link)
             link.expect()
             try:
                 conversation = await self._begun(link)
+                of = (conversation.id, link.user_id)
+                await self._voice.admission.check_led(*of, link.role)
+                self._check_current(link)
                 await self._alone(link)
+                self._check_current(link)
                 exchange = None
                 if not (link.catching_up and await self._texting.has(conversation, event.id)):
                     say = partial(self._texting.say, conversation, text, wait=0.0)
@@ -327,6 +395,11 @@ class Conductor:
                 raise
             if exchange is not None and exchange.reply is not None:
                 link.settled()  # it was answered before
+
+    def _check_current(self, link: Link) -> None:
+        """What was said by one role is not said with the role of who came after it."""
+        if self._links.get((link.user_id, link.conversation_id)) is not link:
+            raise Forbidden("A runtime with another role has this session now.")
 
     async def _once_loaded(self, ask: Callable[[], Awaitable[T]]) -> T:
         """A server that was just started loads its models while its runtimes come back. They have
@@ -397,7 +470,8 @@ class Conductor:
         if isinstance(live.companion, Link):
             live.companion.live = live
 
-    async def _confirmed(self, link: Link, approval_id: str, click: Click) -> None:
+    async def _confirmed(self, link: Link, approval_id: str, click: Click) -> bool:
+        """Does nobody wait for an answer any more?"""
         try:
             await self._approvals.resolve(
                 approval_id,
@@ -409,6 +483,8 @@ class Conductor:
             )
         except VivavoceError as fault:
             log.info("An answer did not count: %s", type(fault).__name__)
+            return False
+        return True
 
     # --- After a restart, or from another server ------------------------------------------
 

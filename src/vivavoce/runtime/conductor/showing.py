@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -23,8 +23,9 @@ from vivavoce.runtime.ports import Clock, Store
 from vivavoce.session.effects import Confirm
 from vivavoce.wire.conductor.cards.board import OF_TOOLS, OF_WORK, PROGRESS, Board
 from vivavoce.wire.conductor.kinds import AssistantUIPatch
-from vivavoce.wire.events import ApprovalRequested, ApprovalResolved
+from vivavoce.wire.events import ApprovalRequested, ApprovalResolved, TaskDue
 from vivavoce.wire.records.talk import LogEvent
+from vivavoce.wire.records.work import at_least
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +36,8 @@ _SESSIONS = 10  # of the conversation, and of the user: in which what is still s
 _PARTS: Sequence[tuple[Collection[str], int]] = ((OF_WORK, 200), (OF_TOOLS, 100), (PROGRESS, 50))
 _EVERYWHERE = frozenset(k for k in (*OF_WORK, *PROGRESS) if k.startswith(("task.", "approval.")))
 """They may be about what is shown in another conversation than the one that they come in."""
+_OF_A_ROLE = _EVERYWHERE - {TaskDue.type}  # that is of the list, which all have
+_REMEMBERED = 500
 _QUIET = ("intents", "delegation", "app")
 """Tools that have cards of another type, and those of the runtime itself."""
 
@@ -98,6 +101,8 @@ class Screen:
         self._board = Board(link.conversation_id, self._quiet)
         self._events: deque[LogEvent] = deque()
         self._lost = False
+        self._roles: OrderedDict[str, bool] = OrderedDict()
+        """Of approvals and tasks: is what they are about for the link's role?"""
         self._changed = asyncio.Event()
 
     def _quiet(self, tool: str) -> bool:
@@ -127,7 +132,7 @@ class Screen:
         self._send()
         while not self._lost:
             while self._events:
-                self._hear(self._events.popleft())
+                await self._hear(self._events.popleft())
             if self._send():
                 await self._clock.sleep(PAUSE)
             elif not self._lost:
@@ -152,12 +157,34 @@ class Screen:
                 tuple(kinds), session_ids=tuple(sessions), user_id=user_id, limit=limit
             )
         for event in sorted(found, key=lambda event: event.position):
+            if not await self._may_see(event):
+                continue
             self._board.hear(event.type, event.data, event.position, event.conversation_id)
         self._ask()
         if self._board.unread:
             log.warning("Events of another version are not shown")
 
-    def _hear(self, event: LogEvent) -> None:
+    async def _may_see(self, event: LogEvent) -> bool:
+        """What is asked or done with a higher role is not shown to a token of a lesser one, though
+        both are one user."""
+        if event.type not in _OF_A_ROLE or self._link.role == "operator":
+            return True
+        told = orjson.loads(event.data)
+        approval = event.type.startswith("approval.")
+        named = str(told.get("approval_id" if approval else "task_id"))
+        if (known := self._roles.get(named)) is not None:
+            return known
+        of = {"user_id": self._link.user_id}
+        found = await (self._store.approval if approval else self._store.task)(named, **of)
+        may = found is not None and at_least(self._link.role, found.role)
+        self._roles[named] = may
+        while len(self._roles) > _REMEMBERED:
+            self._roles.popitem(last=False)
+        return may
+
+    async def _hear(self, event: LogEvent) -> None:
+        if not await self._may_see(event):
+            return
         self._board.hear(event.type, event.data, event.position, event.conversation_id)
         if event.type == ApprovalRequested.type:
             self._ask()

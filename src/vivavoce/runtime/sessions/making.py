@@ -43,6 +43,8 @@ class Company(Record):
     """A client that is beside a written session."""
 
     companion: Companion
+    role: Role
+    """It stands beside sessions of this role only."""
     tools: tuple[ToolDefinition, ...] = ()
     sentences: bool = False
     """It reads out a sentence at a time."""

@@ -90,7 +90,8 @@ class Texting:
         self._parts, self._maker = parts, maker
         self._admission, self._connector = admission, connector
         self.company: dict[tuple[str, str], Company] = {}
-        """By user and conversation, which may not have begun: who reads its answers out, and is to be beside its sessions."""
+        """By user and conversation, which may not have begun: who reads its answers out, and is to
+        be beside its sessions."""
         parts.relay.serve("message", self._said_here)
         a_minute = parts.shares.messages_per_minute
         self._rate = Window(a_minute, 60, clock=parts.clock, what="messages")
@@ -272,15 +273,17 @@ class Texting:
     async def _without_the_absent(self, conversation: Conversation) -> None:
         """A session that rests beside a client that is gone: nobody would read its answers out, or
         run that client's tools. Whoever writes gets another."""
-        company = self._company(conversation)
+        company = self.company.get((conversation.user_id, conversation.id))
         live = self._talking(conversation.id)
         if company is None or live is None or live.companion is not company.companion:
             return
         if company.companion.away and live.resting_since is not None:
             await self._parts.registry.end(live, End("completed"))
 
-    def _company(self, conversation: Conversation) -> Company | None:
-        return self.company.get((conversation.user_id, conversation.id))
+    def _company(self, conversation: Conversation, role: Role) -> Company | None:
+        """Whoever is there with another role hears nothing of it, and runs no tools for it."""
+        company = self.company.get((conversation.user_id, conversation.id))
+        return None if company is None or company.role != role else company
 
     def _talking(self, conversation_id: str) -> LiveSession | None:
         """The session that would answer: one that only waits for its call cannot."""
@@ -297,13 +300,15 @@ class Texting:
             if (live := self._talking(conversation.id)) is not None:
                 return live  # two messages at once
             await self._admission.check_led(conversation.id, conversation.user_id, role)
-            if self._company(conversation) is not None:  # it has a place as long as it is connected
+            if (
+                self._company(conversation, role) is not None
+            ):  # it has a place as long as it is connected
                 return await self._begin(conversation, role)
             async with self._parts.registry.written_seat(conversation.user_id):
                 return await self._begin(conversation, role)
 
     async def _begin(self, conversation: Conversation, role: Role) -> LiveSession:
-        parts, company = self._parts, self._company(conversation)
+        parts, company = self._parts, self._company(conversation, role)
         offered = None if company is None else tuple(tool.name for tool in company.tools)
         options = Options(text=True, role=role, offered=offered)
         more = () if company is None else company.tools

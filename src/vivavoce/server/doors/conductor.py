@@ -193,10 +193,12 @@ class _Visit:
     async def _take(self, message: Mapping[str, Any]) -> None:
         text = message.get("text")
         try:
+            self._events.check("")
+            size = len(text or message.get("bytes") or b"")
+            await self._here.conductor.paced(self._user_id, size)
             if text is None:
                 raise Unreadable("invalid_json", "Events are JSON in text frames.")
             event = read(text)
-            self._events.check("")
         except Unreadable as wrong:
             self._tell(wrong.code, wrong.message, wrong.event_id)
             self._strike(unknown=wrong.unknown)
