@@ -311,3 +311,34 @@ def test_how_long_something_takes_is_part_of_it(said: str, by: str, slots: dict[
     (made,) = commands(said, [wish(said, "goal", said, what=what, by=by)], SLOTS, [], KINDS)
     assert isinstance(made, Begin)
     assert made.slots == slots
+
+
+def test_what_is_only_told_beside_a_wish_is_none() -> None:
+    said = "change the port for me, something else on this box is hogging it"
+    first, told = said.split(", ")
+    two = [wish(said, "change", first, what="the port"), wish(said, "run", told)]
+    able = {"change": ["what", "to"], "run": ["what"]}
+    (made,) = commands(said, two, able, [], {})
+    assert isinstance(made, Begin)
+    assert made.wish == "change"
+
+
+def test_a_number_that_names_nothing_goes_to_what_was_told_before() -> None:
+    said = "buns go up, ninety instead of eighty, in the list"
+    first, rest = "buns go up", "ninety instead of eighty, in the list"
+    two = [
+        wish(said, "change", first, what="buns", to="up"),
+        wish(said, "change", rest, to="ninety", file="the list"),
+    ]
+    able = {"change": ["what", "to", "file"]}
+    (made,) = commands(said, two, able, [], {})
+    assert isinstance(made, Begin)
+    assert made.slots == {"what": "buns", "to": "ninety", "file": "the list"}
+
+
+def test_what_an_order_points_at_is_its_object() -> None:
+    said = "tick them off in my list"
+    one = [wish(said, "tick", said, file="my list")]
+    (made,) = commands(said, one, {"tick": ["what", "file"]}, [], {})
+    assert isinstance(made, Begin)
+    assert made.slots == {"what": "them", "file": "my list"}

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
-from vivavoce.language.en import mentions, titles
+from vivavoce.language.en import mentions, titles, utterances
 from vivavoce.language.en.numbers import number, numbers_in
 from vivavoce.wire.values import Value
 
@@ -165,6 +165,9 @@ def commands(
         slots = {name: _words(said, wish, name, kinds) for name in wish.slots}
         slots = {n: words for n, words in slots.items() if not _empty(words, kinds.get(n, ""))}
         text = said[wish.start : wish.end].strip(_EDGES)
+        points = _POINTS.search(text) if slots and _ABOUT in _slots(wish.kind, able) else None
+        if points and _ABOUT not in slots:  # "tick them off in my list"
+            slots[_ABOUT] = points[1]
         if wish.kind == SET:
             named = {_answered(one, answers, kinds): slots[one] for one in slots}
             made.append(Fill(named, sure=bool(named)))
@@ -176,9 +179,24 @@ def commands(
             made[-1] = replace(whole, said=f"{whole.said} {text}")
         else:
             made.append(Begin(wish.kind, slots, text, sure=bool(slots)))
+    made = _without_told(made)
     if len(made) == 1 and isinstance(made[0], Begin):
         return (replace(made[0], said=""),)  # nobody else has anything of the utterance
     return tuple(made)
+
+
+def _without_told(made: list[Command]) -> list[Command]:
+    """Without what is only told beside a wish: "change the port, something else here has it"."""
+    if not any(isinstance(one, Begin) and one.sure for one in made):
+        return made
+    return [
+        one
+        for one in made
+        if not isinstance(one, Begin) or one.sure or any(says(one.said) for says in _WISHES)
+    ]
+
+
+_WISHES = (utterances.orders, utterances.questions, utterances.wants, utterances.intends)
 
 
 def _empty(words: str, kind: str) -> bool:
@@ -242,6 +260,7 @@ def _next_slot(wish: Wish, start: int, end: int) -> int:
 def _words(said: str, wish: Wish, name: str, kinds: Mapping[str, str]) -> str:
     """The words of a slot, its pieces put together; of a time nothing is cut off."""
     pieces = wish.slots[name]
+    pieces = tuple(one for one in pieces if not _ARTICLE.fullmatch(said[slice(*one)])) or pieces
     if kinds.get(name) == "time":
         pieces = _merged(_whole(said, wish, *piece) for piece in pieces)
     elif all(_is_number(said[start:end]) for start, end in pieces):
@@ -251,6 +270,10 @@ def _words(said: str, wish: Wish, name: str, kinds: Mapping[str, str]) -> str:
         if kinds.get(name) == "words":
             pieces = _with_object(said, wish, pieces)
     return " ".join(dict.fromkeys(said[start:end].strip(_EDGES) for start, end in pieces))
+
+
+_POINTS = re.compile(r"(?i)^(?:\W*(?:and|so|then|please|just)\b)*\W*\w+ (it|that|them|those)\b")
+_ARTICLE = re.compile(r"(?i)\W*(?:the|an?)\W*")
 
 
 def _merged(pieces: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
@@ -325,7 +348,11 @@ def _gone_on_with(
     before = made[-1] if made else None
     if not isinstance(before, Begin) or before.wish != kind:
         return None
-    if not set(slots) & set(before.slots):
+    shared = set(slots) & set(before.slots)
+    # "Baguettes go up, two thirty instead of two ten": it names nothing, and has the number.
+    figures = _ABOUT not in slots and shared < set(slots)
+    figures = figures and all(numbers_in(slots[n]) and not _figures(before, n) for n in shared)
+    if not shared or figures:
         both = {**before.slots, **slots}
         return replace(before, slots=both, sure=bool(both))
     if _BACK.search(text) and all(_figures(before, n) and not numbers_in(slots[n]) for n in slots):
@@ -335,6 +362,10 @@ def _gone_on_with(
     if timed is None or not named or set(slots) != {timed} or not times.leans(slots[timed]):
         return None
     return replace(before, slots={**before.slots, timed: f"{slots[timed]} {before.slots[timed]}"})
+
+
+_ABOUT = "what"
+"""The slot that says what a wish is about."""
 
 
 def _figures(wish: Begin, name: str) -> bool:
