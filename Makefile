@@ -11,7 +11,7 @@ WORKING := $(VENV)/.ready-dev
 NODE := $(VENV)/.ready-node
 MODULES := web/node_modules/.package-lock.json
 PAGE := src/vivavoce/server/static/index.html
-PAGE_SOURCES := $(wildcard web/*.*) $(shell find web/src -type f)
+PAGE_SOURCES := $(wildcard web/*.*) $(shell find web/src web/packages/*/src -type f)
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web
 # What `make test` runs with, beside the scripted brain: the large ones are for the long runs.
 TESTED := silero-vad smart-turn moonshine-base moonshine-tiny hibari kokoro

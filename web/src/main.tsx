@@ -1,12 +1,13 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { browserConversation } from "./session/browser";
+import { forcedTransport, Vivavoce } from "@vivavoce/client";
 import { App } from "./ui/App";
 import "./ui/page.css";
 import "./ui/work.css";
 import "./ui/history.css";
 
-const conversation = browserConversation();
+const transport = forcedTransport(location.search);
+const conversation = new Vivavoce({ url: document.baseURI, transport });
 conversation.watch();
 addEventListener("pagehide", () => void conversation.stop());
 

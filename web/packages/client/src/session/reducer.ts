@@ -19,13 +19,25 @@ export function reduce(state: State, fact: Fact): State {
     case "server.ready":
       return { ...state, loading: null, stage: state.stage === "loading" ? "idle" : state.stage };
     case "microphone.asked":
-      return asked(state);
+      return asked(state, fact.again === true);
     case "microphone.refused":
       return { ...over(state), stage: "refused", problem: fact.why };
     case "session.opened":
-      return { ...state, session: fact.id, ended: null };
+      return { ...state, session: fact.id, ended: null, conversation: fact.conversation ?? state.conversation };
+    case "muted":
+      return { ...state, muted: fact.on };
+    case "writing":
+      return { ...state, stage: "writing", notice: null, problem: null };
+    case "conversation.begun":
+      return { ...state, conversation: fact.id };
+    case "written":
+      return { ...state, lines: transcript.written(state.lines, fact.id, fact.text) };
+    case "written.stored":
+      return { ...state, lines: transcript.stored(state.lines, fact.id, fact.itemId) };
+    case "written.refused":
+      return { ...state, lines: transcript.refused(state.lines, fact.id, fact.why) };
     case "forgotten":
-      return { ...state, stage: "idle", ended: null, lines: [], notice: null, problem: null };
+      return { ...state, stage: "idle", ended: null, conversation: null, lines: [], notice: null, problem: null };
     case "call.placing": {
       const again = state.stage === "reconnecting" || state.stage === "live";
       return { ...state, stage: again ? state.stage : "connecting", transport: fact.transport };
@@ -68,13 +80,14 @@ export function reduce(state: State, fact: Fact): State {
 }
 
 /** A talk begins: anew, or with the words of the one that it goes on with. */
-function asked(state: State): State {
-  const { loading, work, ended } = state;
+function asked(state: State, again: boolean): State {
+  const { loading, work, ended, muted } = state;
   const { past } = state.history;
-  const here = past === null ? ended !== null : past.live;
+  const here = past === null ? again || ended !== null : past.live;
   const lines = here ? state.lines : past === null ? [] : pastLines(past);
   const history = continued(state.history);
-  return { ...INITIAL, loading, work, lines, history, ended, stage: "asking" };
+  const conversation = here ? state.conversation : (past?.id ?? null);
+  return { ...INITIAL, loading, work, muted, lines, history, ended, conversation, stage: "asking" };
 }
 
 function heard(state: State, fact: ServerFact): State {

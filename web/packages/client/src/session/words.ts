@@ -31,7 +31,15 @@ const VOICES: Record<string, Situation> = {
   terminated: "ended",
 };
 
+/** Nobody listens, and nothing is said aloud. */
+const WRITING: Record<string, Situation> = {
+  processing: "thinking",
+  speaking: "thinking",
+  executing_tool: "tool",
+};
+
 export function situation(state: State): Situation {
+  if (state.stage === "writing") return WRITING[state.voice] ?? "idle";
   if (state.stage !== "live") {
     return state.stage === "connecting" && state.loading ? "loading" : state.stage;
   }

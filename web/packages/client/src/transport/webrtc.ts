@@ -4,6 +4,7 @@
  * server configures the call, and `/events` tells what happens; what it shows is kept for when the
  * server could not hear it. */
 
+import { meter } from "../audio/level";
 import type { Microphone } from "../audio/microphone";
 import { type Api, ApiError } from "../wire/api";
 import type { IceConfigResponse } from "../wire/types";
@@ -40,8 +41,13 @@ export class WebRtcTransport implements Transport {
       const channel = peer.createDataChannel("oai-events");
       const read = reader(shown);
       channel.onmessage = ({ data }) => read(data);
+      let level = () => 0;
       peer.ontrack = ({ track, streams }) => {
-        speaker.srcObject = streams[0] ?? new MediaStream([track]);
+        const stream = streams[0] ?? new MediaStream([track]);
+        speaker.srcObject = stream;
+        const analyser = microphone.context.createAnalyser();
+        microphone.context.createMediaStreamSource(stream).connect(analyser);
+        level = meter(analyser);
         void speaker.play().catch(() => undefined); // refused only where nobody pressed a button
       };
       const offer = await gatheredOffer(peer, signal);
@@ -51,7 +57,13 @@ export class WebRtcTransport implements Transport {
         message: "WebRTC did not connect in time.",
         signal,
       });
-      return { kind: "webrtc", closed: lost(peer, channel), close };
+      const interrupt = () => {
+        if (channel.readyState !== "open") return;
+        for (const type of ["response.cancel", "output_audio_buffer.clear"]) {
+          channel.send(JSON.stringify({ type }));
+        }
+      };
+      return { kind: "webrtc", closed: lost(peer, channel), level: () => level(), interrupt, close };
     } catch (fault) {
       close();
       throw fault;

@@ -43,7 +43,7 @@ describe("the work client", () => {
     expect(scene.work.questions).toHaveLength(1);
     scene.news("tool.completed", { timestamp, call_id: "c1", tool_name: "ask_user", success: true });
     expect(scene.work.questions).toEqual([]);
-    expect(scene.conversation.store.get().lines).toEqual([]);
+    expect(scene.conversation.store.getState().lines).toEqual([]);
   });
 
   test("reads anew when an answer was given by voice", async () => {

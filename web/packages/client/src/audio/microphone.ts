@@ -1,5 +1,7 @@
 /** The microphone, opened once for a conversation and shared by whatever carries the sound. */
 
+import { meter } from "./level";
+
 export interface Microphone {
   readonly stream: MediaStream;
   readonly context: AudioContext;
@@ -8,6 +10,8 @@ export interface Microphone {
   readonly lost: Promise<void>;
   /** How loud it is right now: root mean square, 0 to 1. */
   level(): number;
+  /** A muted one goes on, and is silent. */
+  mute(on: boolean): void;
   close(): void;
 }
 
@@ -44,9 +48,7 @@ export async function openMicrophone(): Promise<Microphone> {
 function opened(stream: MediaStream, context: AudioContext): Microphone {
   const source = context.createMediaStreamSource(stream);
   const analyser = context.createAnalyser();
-  analyser.fftSize = 1024;
   source.connect(analyser);
-  const samples = new Float32Array(analyser.fftSize);
   // A telephone call or another tab may stop the clock of all sound: start it again when we may.
   const wake = () => {
     if (!document.hidden && context.state !== "running" && context.state !== "closed") {
@@ -63,11 +65,9 @@ function opened(stream: MediaStream, context: AudioContext): Microphone {
     context,
     source,
     lost,
-    level() {
-      analyser.getFloatTimeDomainData(samples);
-      let energy = 0;
-      for (const sample of samples) energy += sample * sample;
-      return Math.sqrt(energy / samples.length);
+    level: meter(analyser),
+    mute(on) {
+      for (const track of stream.getAudioTracks()) track.enabled = !on;
     },
     close() {
       for (const track of stream.getTracks()) track.stop();

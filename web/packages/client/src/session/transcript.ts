@@ -48,6 +48,21 @@ export function completed(
   });
 }
 
+/** Typed here, and on its way. */
+export function written(lines: Lines, id: string, text: string): Lines {
+  return changed(opened(lines, id, "user"), id, (line) => ({ ...line, text, spoken: false }));
+}
+
+/** The server has it, under its own name; it may have told so already. */
+export function stored(lines: Lines, id: string, itemId: string): Lines {
+  if (lines.some((line) => line.id === itemId)) return lines.filter((line) => line.id !== id);
+  return changed(lines, id, (line) => ({ ...line, id: itemId, done: true }));
+}
+
+export function refused(lines: Lines, id: string, why: string): Lines {
+  return changed(lines, id, (line) => ({ ...line, done: true, failed: true, note: why }));
+}
+
 export function tool(lines: Lines, id: string, change: Partial<Line>): Lines {
   return changed(opened(lines, id, "tool"), id, (line) => ({ ...line, ...change }));
 }

@@ -9,7 +9,7 @@ import { type IntentFact, isIntent } from "../intents";
 import { backoff } from "../line";
 import type { Pause } from "../readiness";
 import type { ServerFact, State, Tell } from "../state";
-import type { Store } from "../store";
+import type { Readable } from "../store";
 import type { WorkNews } from "./work";
 import { isWork } from "./events";
 
@@ -30,7 +30,7 @@ export class WorkClient {
 
   constructor(
     private readonly ports: WorkPorts,
-    private readonly store: Store<State>,
+    private readonly store: Readable<State>,
     private readonly tell: Tell,
   ) {
     this.#news({ what: "seen", ids: ports.memory.read() });
@@ -81,14 +81,14 @@ export class WorkClient {
 
   seen(id: string): void {
     this.#news({ what: "seen", ids: [id] });
-    this.ports.memory.write(this.store.get().work.seen);
+    this.ports.memory.write(this.store.getState().work.seen);
   }
 
   readonly #news = (news: WorkNews) => this.tell({ type: "work", news });
 
   /** Once at a time; what went wrong is said where it was asked for. */
   async #act(id: string, run: () => Promise<void>): Promise<void> {
-    if (this.store.get().work.acting.includes(id)) return;
+    if (this.store.getState().work.acting.includes(id)) return;
     this.#news({ what: "acting", id });
     try {
       await run();
@@ -156,7 +156,7 @@ export class WorkClient {
 
   /** The backend's word may come when the call is over: only cards that are here hear it. */
   #settled(fact: IntentFact): void {
-    const { lines } = this.store.get();
+    const { lines } = this.store.getState();
     if (lines.some(({ id }) => id === fact.data.intent_id)) this.tell(fact);
   }
 }

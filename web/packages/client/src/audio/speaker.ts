@@ -1,5 +1,6 @@
 /** The assistant's sound, where it does not come by WebRTC: a queue, and a volume. */
 
+import { meter } from "./level";
 import worklet from "./player.worklet.ts?worker&url";
 import type { PlayerOrder } from "./player.worklet";
 import type { Position } from "./queue";
@@ -13,6 +14,8 @@ export class Speaker {
   private constructor(
     private readonly node: AudioWorkletNode,
     private readonly gain: GainNode,
+    /** How loud it is right now: root mean square, 0 to 1. */
+    readonly level: () => number,
   ) {}
 
   static async open(
@@ -29,7 +32,9 @@ export class Speaker {
     node.port.onmessage = ({ data }: MessageEvent<Position>) => played(data.item, data.samples);
     const gain = context.createGain();
     node.connect(gain).connect(context.destination);
-    return new Speaker(node, gain);
+    const analyser = context.createAnalyser();
+    node.connect(analyser);
+    return new Speaker(node, gain, meter(analyser));
   }
 
   /** From the queue to the ear. */

@@ -2,8 +2,8 @@
 
 import type { Microphone } from "../src/audio/microphone";
 import { aborted } from "../src/session/aborting";
-import { Conversation } from "../src/session/conversation";
-import type { ServerFact, TransportKind } from "../src/session/state";
+import { Conversation, type Ports } from "../src/session/conversation";
+import type { ServerFact, State, TransportKind } from "../src/session/state";
 import type { Approval, Task, Work } from "../src/session/work/work";
 import { situation } from "../src/session/words";
 import { Choice } from "../src/transport/choice";
@@ -147,6 +147,16 @@ export class FakeCall implements Call {
 
   constructor(readonly kind: TransportKind) {}
 
+  interrupted = 0;
+
+  level(): number {
+    return 0.25;
+  }
+
+  interrupt(): void {
+    this.interrupted += 1;
+  }
+
   close(): void {
     this.over = true;
     this.#closed.resolve();
@@ -167,11 +177,12 @@ export class Scene {
   /** Waits last as long as what waits. */
   slow = false;
   microphones = 0;
+  muted = false;
   open: () => Promise<void> = async () => undefined;
   readonly conversation: Conversation;
 
-  constructor() {
-    this.conversation = new Conversation({
+  constructor(initial?: State) {
+    const ports: Ports = {
       api: new Api("http://server/", (input, init) => this.server.fetch(input, init)),
       transports: { webrtc: this.webrtc, websocket: this.websocket },
       choice: new Choice(),
@@ -201,15 +212,16 @@ export class Scene {
         signal.throwIfAborted();
       },
       now: () => this.time,
-    });
+    };
+    this.conversation = new Conversation(ports, initial);
   }
 
   get state(): string {
-    return situation(this.conversation.store.get());
+    return situation(this.conversation.store.getState());
   }
 
   get work(): Work {
-    return this.conversation.store.get().work;
+    return this.conversation.store.getState().work;
   }
 
   tell(name: ServerFact["name"], data: object): void {
@@ -229,6 +241,7 @@ export class Scene {
     return {
       lost: this.unplugged.promise,
       level: () => 0.5,
+      mute: (on) => void (this.muted = on),
       close: () => void (this.microphones -= 1),
     } as Microphone;
   }

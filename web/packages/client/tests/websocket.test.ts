@@ -54,6 +54,7 @@ function microphone(loaded: Promise<void>): Microphone {
   const context = {
     audioWorklet: { addModule: () => loaded },
     createGain: () => new FakeNode(),
+    createAnalyser: () => new FakeNode(),
   };
   return { context, source: new FakeNode() } as unknown as Microphone;
 }

@@ -7,13 +7,15 @@ import { NO_WORK, type Work, type WorkNews } from "./work/work";
 
 export type TransportKind = "webrtc" | "websocket";
 
-/** What the page itself is doing; while it is `live`, `voice` tells the rest. */
+/** What the client itself is doing; while it is `live`, or `writing` without a call, `voice` tells
+ * the rest. */
 export type Stage =
   | "idle"
   | "loading"
   | "asking"
   | "connecting"
   | "live"
+  | "writing"
   | "reconnecting"
   | "ended"
   | "refused"
@@ -60,6 +62,7 @@ export interface State {
   readonly transport: TransportKind | null;
   readonly loading: Loading | null;
   readonly streaming: boolean;
+  readonly muted: boolean;
   readonly tools: readonly RunningTool[];
   readonly lines: readonly Line[];
   readonly work: Work;
@@ -67,6 +70,8 @@ export interface State {
   /** The session that is on; where it ended by itself, the next start goes on with it. */
   readonly session: string | null;
   readonly ended: string | null;
+  /** Whose lines are shown, once the server has one for them. */
+  readonly conversation: string | null;
   readonly notice: string | null;
   readonly problem: string | null;
 }
@@ -79,12 +84,14 @@ export const INITIAL: State = {
   transport: null,
   loading: null,
   streaming: true,
+  muted: false,
   tools: [],
   lines: [],
   work: NO_WORK,
   history: NO_HISTORY,
   session: null,
   ended: null,
+  conversation: null,
   notice: null,
   problem: null,
 };
@@ -101,9 +108,24 @@ export type Fact =
   | ServerFact
   | { readonly type: "server.waiting"; readonly loading: Loading }
   | { readonly type: "server.ready" }
-  | { readonly type: "microphone.asked" }
+  | {
+      readonly type: "microphone.asked";
+      /** The conversation whose lines are shown goes on. */
+      readonly again?: boolean;
+    }
   | { readonly type: "microphone.refused"; readonly why: string }
-  | { readonly type: "session.opened"; readonly id: string }
+  | {
+      readonly type: "session.opened";
+      readonly id: string;
+      /** Left out where it goes on with the one that it had. */
+      readonly conversation?: string;
+    }
+  | { readonly type: "muted"; readonly on: boolean }
+  | { readonly type: "writing" }
+  | { readonly type: "conversation.begun"; readonly id: string }
+  | { readonly type: "written"; readonly id: string; readonly text: string }
+  | { readonly type: "written.stored"; readonly id: string; readonly itemId: string }
+  | { readonly type: "written.refused"; readonly id: string; readonly why: string }
   | { readonly type: "forgotten" }
   | { readonly type: "call.placing"; readonly transport: TransportKind | null }
   | { readonly type: "call.up"; readonly transport: TransportKind }

@@ -9,7 +9,7 @@ import { hungUp } from "./aborting";
 import { isIntent } from "./intents";
 import type { Pause } from "./readiness";
 import type { ServerFact, State, Tell } from "./state";
-import { createStore, type Store, until } from "./store";
+import { type Readable, storeOf, until } from "./store";
 
 export interface VisitPorts {
   readonly api: Api;
@@ -39,12 +39,12 @@ export class Visit {
   readonly #shown = new Map<string, Shown>(); // and not told by the server yet
   #statuses = 0;
   #stream: { close(): void } | null = null;
-  readonly #wanted = createStore<Move | null>(null);
-  readonly #moves = createStore(0);
+  readonly #wanted = storeOf<Move | null>(null);
+  readonly #moves = storeOf(0);
 
   constructor(
     private readonly ports: VisitPorts,
-    private readonly store: Store<State>,
+    private readonly store: Readable<State>,
     private readonly life: AbortController,
     private readonly tell: Tell,
     private sessionId: string,
@@ -88,7 +88,7 @@ export class Visit {
   }
 
   readonly newKey = async (): Promise<string> => {
-    this.#wanted.set(null); // it is answered now, or the server wants it again
+    this.#wanted.setState(null, true); // it is answered now, or the server wants it again
     const answer = await this.ports.api.reconnect(this.sessionId);
     this.#ended = this.#going = false;
     if (answer.session_id !== this.sessionId) {
@@ -106,7 +106,7 @@ export class Visit {
 
   /** Resolves with the next `call.moved`. */
   readonly moved = async (): Promise<void> => {
-    const before = this.#moves.get();
+    const before = this.#moves.getState();
     await until(this.#moves, (count) => count > before, this.life.signal);
   };
 
@@ -128,7 +128,7 @@ export class Visit {
   /** Is it with the server now? */
   async #handOver({ said, sessionId, at }: Shown): Promise<boolean> {
     const { itemId, role, text } = said;
-    const told = this.store.get().lines.some(({ id, done }) => id === itemId && done);
+    const told = this.store.getState().lines.some(({ id, done }) => id === itemId && done);
     const entry = { item_id: itemId, entry_type: role, text, timestamp: at };
     const stored =
       told ||
@@ -160,7 +160,7 @@ export class Visit {
     if (fact.name === "session.moved") this.#serverChanged(fact.data.owner);
     if (fact.name === "session.status") this.#statuses += 1;
     if (fact.name === "call.wanted") this.#callWanted(fact.data.reason, fact.data.beside);
-    if (fact.name === "call.moved") this.#moves.set(this.#moves.get() + 1);
+    if (fact.name === "call.moved") this.#moves.setState((count) => count + 1, true);
     if (fact.name === "stream.reset") void this.#readAnew();
     if (fact.name === "session.ended") {
       this.#ended = true;
@@ -170,7 +170,7 @@ export class Visit {
 
   #callWanted(reason: string, beside: boolean): void {
     if (!beside) return this.#lost();
-    this.#wanted.set(reason === "cap" ? "cap" : "provider");
+    this.#wanted.setState(reason === "cap" ? "cap" : "provider", true);
   }
 
   /** Another server looks after us, and our call is as it was; or ours stops, and the call with it. */
@@ -182,7 +182,7 @@ export class Visit {
 
   #lost(): void {
     this.tell({ type: "call.lost" });
-    this.#wanted.set("lost");
+    this.#wanted.setState("lost", true);
   }
 
   /** The state is told when it changes, and never again: whoever was away has to ask. */

@@ -5,19 +5,21 @@
 
 import { type Microphone, MicrophoneRefused } from "../audio/microphone";
 import type { Choice } from "../transport/choice";
-import type { Transport } from "../transport/transport";
+import type { Call, Transport } from "../transport/transport";
 import { ApiError } from "../wire/api";
 import type { SessionResponse } from "../wire/types";
-import { hungUp, orAborted } from "./aborting";
-import { Archive } from "./history/archive";
+import { aborted, hungUp, orAborted } from "./aborting";
+import { Archive, newName } from "./history/archive";
 import { WorkClient, type WorkPorts } from "./work/client";
 import { faultWords } from "./faults";
 import { keepCalling } from "./line";
 import { untilReady } from "./readiness";
 import { reduce } from "./reducer";
 import { type Fact, INITIAL, type State, type Tell, type TransportKind } from "./state";
-import { createStore, type Store } from "./store";
+import { type Readable, type Store, storeOf, until } from "./store";
 import { Visit, type VisitPorts } from "./visit";
+import { busy } from "./words";
+import { Correspondence } from "./writing";
 
 export interface Ports extends VisitPorts, WorkPorts {
   readonly transports: Readonly<Record<TransportKind, Transport>>;
@@ -28,14 +30,21 @@ export interface Ports extends VisitPorts, WorkPorts {
 
 interface Opened extends Pick<SessionResponse, "session_id" | "stream_token" | "last_event_id"> {
   readonly key: string;
+  /** Left out where it goes on with the one that it had. */
+  readonly conversation_id?: string;
 }
 
 export class Conversation {
-  readonly store: Store<State> = createStore(INITIAL);
+  readonly #store: Store<State>;
+  /** What is so now, and who wants to know of every change. */
+  readonly store: Readable<State>;
   #life: AbortController | null = null;
   #done: Promise<void> = Promise.resolve();
   #microphone: Microphone | null = null;
   #talkWanted = false;
+  #again = false;
+  #call: Call | null = null;
+  #writing: Correspondence | null = null;
 
   /** Tasks and approvals: they are there without a conversation, too. */
   readonly work: WorkClient;
@@ -43,7 +52,11 @@ export class Conversation {
   /** Conversations of before; the one that is looked at goes on with the next start. */
   readonly archive: Archive;
 
-  constructor(private readonly ports: Ports) {
+  constructor(
+    private readonly ports: Ports,
+    initial: State = INITIAL,
+  ) {
+    this.store = this.#store = storeOf(initial);
     this.work = new WorkClient(ports, this.store, this.#tell);
     this.archive = new Archive(ports, this.store, this.#tell);
   }
@@ -55,6 +68,17 @@ export class Conversation {
   }
 
   start(): void {
+    this.#again = this.store.getState().stage === "writing";
+    this.#talk();
+  }
+
+  /** Goes on by voice with the conversation whose lines are shown. */
+  resume(): void {
+    this.#again = this.store.getState().conversation !== null;
+    this.#talk();
+  }
+
+  #talk(): void {
     this.#talkWanted = true;
     this.#live((life, tell) => this.#converse(life, tell));
   }
@@ -69,7 +93,7 @@ export class Conversation {
     const done = this.#done;
     this.#tell({ type: "stopped" });
     this.#life?.abort(); // its place is kept: it may still tell how the last answer ended
-    if (this.store.get().stage === "loading") this.watch();
+    if (this.store.getState().stage === "loading") this.watch();
     await done;
   }
 
@@ -95,12 +119,54 @@ export class Conversation {
     });
   }
 
+  /** Nobody hears the user until it is taken back; also the next call begins so. */
+  mute(on = true): void {
+    this.#microphone?.mute(on);
+    this.#tell({ type: "muted", on });
+  }
+
+  /** The answer stops, as if somebody had spoken over it. */
+  interrupt(): void {
+    this.#call?.interrupt();
+  }
+
+  /** Says something in writing: in the call that is on, to the conversation that is shown, or to a
+   * new one. True once the server has it. */
+  async send(text: string): Promise<boolean> {
+    const words = text.trim();
+    if (!words) return false;
+    const { history } = this.store.getState();
+    if (history.past && !busy(this.store.getState())) return this.archive.write(words);
+    const id = newName();
+    if (!busy(this.store.getState())) this.#write();
+    const life = this.#life;
+    this.interrupt(); // whoever writes has heard enough
+    this.#tell({ type: "written", id, text: words });
+    try {
+      const conversation = await this.#addressee(life?.signal ?? AbortSignal.abort());
+      const { message, ...answering } = await this.ports.api.sendMessage(conversation, words, id, 0);
+      const itemId = String(message.metadata["item_id"] ?? message.id);
+      this.#tell({ type: "written.stored", id, itemId });
+      if (this.#life === life) this.#writing?.follow(answering);
+      return true;
+    } catch (fault) {
+      this.#tell({ type: "written.refused", id, why: faultWords(fault) });
+      if (fault instanceof ApiError && fault.status === 401) this.#tell({ type: "locked", why: null });
+      return false;
+    }
+  }
+
   /** How loud the microphone is; 0 while it is closed. */
   level(): number {
     return this.#microphone?.level() ?? 0;
   }
 
-  readonly #tell: Tell = (fact) => this.store.set(reduce(this.store.get(), fact));
+  /** How loud the assistant is; 0 without a call. */
+  voiceLevel(): number {
+    return this.#call?.level() ?? 0;
+  }
+
+  readonly #tell: Tell = (fact) => this.#store.setState(reduce(this.store.getState(), fact), true);
 
   /** One thing at a time: what begins takes the place of what was, and of its voice too. */
   #live(run: (life: AbortController, tell: Tell, signal: AbortSignal) => Promise<void>): void {
@@ -118,11 +184,42 @@ export class Conversation {
       });
   }
 
+  /** A conversation without a call, for as long as nothing else begins. */
+  #write(): void {
+    if (this.#writing) return;
+    this.#live(async (_life, tell, signal) => {
+      const writing = new Correspondence(this.ports, tell);
+      this.#writing = writing;
+      try {
+        tell({ type: "writing" });
+        await this.#ready(tell, signal);
+        await aborted(signal);
+      } finally {
+        writing.close();
+        if (this.#writing === writing) this.#writing = null;
+      }
+    });
+  }
+
+  /** The conversation to write to: that of the call as soon as it has one, that which is shown, or
+   * a new one. */
+  async #addressee(signal: AbortSignal): Promise<string> {
+    const known = (state: State) => state.conversation !== null || !busy(state);
+    const { conversation } = await until(this.store, known, signal);
+    if (conversation !== null) return conversation;
+    const { id } = await this.ports.api.createConversation();
+    this.#tell({ type: "conversation.begun", id });
+    return id;
+  }
+
   async #converse(life: AbortController, tell: Tell): Promise<void> {
     const { signal } = life;
-    tell({ type: "microphone.asked" });
+    const again = this.#again;
+    this.#again = false;
+    tell({ type: "microphone.asked", again });
     const microphone = await orAborted(this.ports.openMicrophone(), signal, (late) => late.close());
     this.#microphone = microphone;
+    microphone.mute(this.store.getState().muted);
     let visit: Visit | null = null;
     try {
       void microphone.lost.then(() => {
@@ -130,12 +227,14 @@ export class Conversation {
       });
       tell({ type: "call.placing", transport: null });
       await this.#ready(tell, signal);
-      const { key, ...opened } = await this.#opened(signal);
+      const { key, ...opened } = await this.#opened(again, signal);
       visit = new Visit(this.ports, this.store, life, tell, opened.session_id);
-      tell({ type: "session.opened", id: opened.session_id });
+      const { session_id: id, conversation_id: conversation } = opened;
+      tell({ type: "session.opened", id, ...(conversation ? { conversation } : {}) });
       visit.follow(opened.stream_token.value, opened.last_event_id);
       const { newKey, moveWanted, moved, shown } = visit;
-      const line = { ...this.ports, microphone, tell, newKey, moveWanted, moved, shown };
+      const onCall = (call: Call | null) => void (this.#call = call);
+      const line = { ...this.ports, microphone, tell, newKey, moveWanted, moved, shown, onCall };
       await keepCalling(line, key, signal);
     } catch (fault) {
       life.abort(fault); // why it is over: that the session then ends is no news
@@ -147,9 +246,10 @@ export class Conversation {
     }
   }
 
-  #opened(signal: AbortSignal): Promise<Opened> {
-    const { history, ended } = this.store.get();
-    return orAborted(this.#open(history.past?.id ?? null, ended), signal, (late) => {
+  #opened(again: boolean, signal: AbortSignal): Promise<Opened> {
+    const { history, ended, conversation } = this.store.getState();
+    const goesOn = history.past?.id ?? (again ? conversation : null);
+    return orAborted(this.#open(goesOn, ended), signal, (late) => {
       void this.ports.api.end(late.session_id).catch(() => undefined);
     });
   }

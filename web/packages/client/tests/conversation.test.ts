@@ -55,7 +55,7 @@ describe("a conversation", () => {
     scene.tell("session.ended", { reason: "completed", duration_ms: 1 });
     await stopped;
     expect(scene.streams[0]?.closed).toBe(true);
-    const { lines, notice } = scene.conversation.store.get();
+    const { lines, notice } = scene.conversation.store.getState();
     expect(lines).toMatchObject([{ text: "Once", unheard: " upon a time.", cut: true }]);
     expect([scene.state, notice]).toEqual(["idle", null]);
   });
@@ -69,7 +69,7 @@ describe("a conversation", () => {
       { type: "event", name: "transcription.completed", data: late } as unknown as ServerFact,
     );
     await stopped;
-    expect(scene.conversation.store.get().lines).toEqual([]);
+    expect(scene.conversation.store.getState().lines).toEqual([]);
     await scene.conversation.stop();
   });
 
@@ -123,7 +123,7 @@ describe("a conversation", () => {
     scene.open = () => Promise.reject(new MicrophoneRefused("No."));
     scene.conversation.start();
     await until(() => expect(scene.state).toBe("refused"));
-    expect(scene.conversation.store.get().problem).toBe("No.");
+    expect(scene.conversation.store.getState().problem).toBe("No.");
     expect(scene.server.asked).toEqual([]);
   });
 
@@ -164,7 +164,7 @@ describe("a conversation", () => {
     scene.server.next("POST /session", { status: 503, body: refusal("service_unavailable") });
     scene.conversation.start();
     await until(() => expect(scene.state).toBe("failed"));
-    expect(scene.conversation.store.get().problem).toBe("Refused: service_unavailable.");
+    expect(scene.conversation.store.getState().problem).toBe("Refused: service_unavailable.");
     expect(scene.microphones).toBe(0);
   });
 
@@ -177,7 +177,7 @@ describe("a conversation", () => {
     await until(() => expect(scene.state).toBe("failed"));
     await until(() => expect(scene.microphones).toBe(0));
     expect(scene.state).toBe("failed");
-    expect(scene.conversation.store.get().problem).toBe("Not from this page.");
+    expect(scene.conversation.store.getState().problem).toBe("Not from this page.");
   });
 
   test("asks for the token where one is needed", async () => {
@@ -199,7 +199,7 @@ describe("a conversation", () => {
     const away = { status: 503, body: refusal("service_unavailable") };
     scene.server.next("POST /session", refused);
     scene.server.next("GET /status", refused, away);
-    const problem = () => scene.conversation.store.get().problem;
+    const problem = () => scene.conversation.store.getState().problem;
     scene.conversation.start();
     await until(() => expect(scene.state).toBe("locked"));
     scene.conversation.unlock("wrong");
@@ -236,7 +236,7 @@ describe("a conversation", () => {
     const entry = { id: "e1", entry_type: "user", timestamp: "", text: "Hello" };
     scene.server.next("GET /sessions/vs_1", { body: { transcript: [entry] } });
     scene.tell("stream.reset", { reason: "position_gone", requested: 1, oldest: 2, latest: 3 });
-    await until(() => expect(scene.conversation.store.get().lines).toHaveLength(1));
+    await until(() => expect(scene.conversation.store.getState().lines).toHaveLength(1));
     await scene.conversation.stop();
   });
 });
@@ -247,7 +247,7 @@ describe("the way of the sound", () => {
     scene.webrtc.faults = [new NoWay("No candidates.", false)];
     scene.conversation.start();
     await until(() => expect(scene.websocket.used).toEqual(["ek_1"]));
-    await until(() => expect(scene.conversation.store.get().transport).toBe("websocket"));
+    await until(() => expect(scene.conversation.store.getState().transport).toBe("websocket"));
     await scene.conversation.stop();
   });
 
@@ -266,7 +266,7 @@ describe("the way of the sound", () => {
     scene.websocket.faults = [new NoWay("Two.", true), new NoWay("Two.", true)];
     scene.conversation.start();
     await until(() => expect(scene.state).toBe("failed"));
-    expect(scene.conversation.store.get().problem).toBe("One. Two.");
+    expect(scene.conversation.store.getState().problem).toBe("One. Two.");
     await until(() => expect(scene.server.asked.at(-1)).toBe("POST /sessions/vs_1/end"));
   });
 
@@ -396,14 +396,14 @@ describe("the way of the sound", () => {
     scene.server.next("GET /session/reconnect", away, { body });
     scene.tell("session.moved", { reason: "drained", left_by: "one" });
     expect(scene.state).toBe("reconnecting");
-    expect(scene.conversation.store.get().notice).toContain("This server stops");
+    expect(scene.conversation.store.getState().notice).toContain("This server stops");
     scene.tell("session.ended", { reason: "completed", duration_ms: 1 });
     expect(scene.state).toBe("reconnecting");
     await until(() => expect(scene.webrtc.used).toEqual(["ek_1", "ek_9"]));
     expect(scene.webrtc.calls[0]?.over).toBe(true);
     expect(scene.streams.at(-1)?.start.sessionId).toBe("vs_2");
     await until(() => expect(scene.state).toBe("listening"));
-    expect(scene.conversation.store.get().notice).toBeNull();
+    expect(scene.conversation.store.getState().notice).toBeNull();
     await scene.conversation.stop();
     expect(scene.server.asked.at(-1)).toBe("POST /sessions/vs_2/end");
   });
@@ -415,7 +415,7 @@ describe("the way of the sound", () => {
     scene.tell("session.expired", { reason: "cap" });
     scene.tell("session.ended", { reason: "timeout", duration_ms: 1 });
     expect(scene.state).toBe("reconnecting");
-    expect(scene.conversation.store.get().notice).toBe(message);
+    expect(scene.conversation.store.getState().notice).toBe(message);
     await until(() => expect(scene.webrtc.used).toEqual(["ek_1", "ek_2"]));
     await until(() => expect(scene.state).toBe("listening"));
     await scene.conversation.stop();
@@ -440,7 +440,7 @@ describe("the way of the sound", () => {
     expect(scene.webrtc.used).toEqual(["ek_1", "ek_2"]);
     await new Promise((resolve) => setTimeout(resolve));
     expect(first?.over).toBe(false);
-    expect(scene.conversation.store.get().notice).toBeNull();
+    expect(scene.conversation.store.getState().notice).toBeNull();
     scene.tell("call.moved", { reason: "cap" });
     await until(() => expect(first?.over).toBe(true));
     expect(second?.over).toBe(false);
@@ -468,7 +468,7 @@ describe("the way of the sound", () => {
   test("shows why while another provider is tried, and goes on there", async () => {
     const scene = await talking();
     const seen: (string | null)[] = [];
-    scene.conversation.store.subscribe(() => seen.push(scene.conversation.store.get().notice));
+    scene.conversation.store.subscribe(() => seen.push(scene.conversation.store.getState().notice));
     const message = "OpenAI does not answer. One moment, I try Azure.";
     scene.tell("call.wanted", { reason: "lost", beside: false, provider: "azure", message });
     expect(scene.state).toBe("reconnecting");
@@ -485,7 +485,7 @@ describe("the way of the sound", () => {
     scene.status("ready");
     await new Promise((resolve) => setTimeout(resolve));
     expect(scene.webrtc.calls).toHaveLength(1);
-    expect(scene.conversation.store.get().notice).toContain("60 seconds");
+    expect(scene.conversation.store.getState().notice).toContain("60 seconds");
     scene.tell("session.expired", { reason: "cap" });
     scene.tell("session.ended", { reason: "timeout", duration_ms: 1 });
     await until(() => expect(scene.state).toBe("ended"));
@@ -507,7 +507,7 @@ describe("a conversation that ended by itself", () => {
 
   test("goes on with one click, with its words still there", async () => {
     const scene = await expired();
-    expect(buttonWords(scene.conversation.store.get())).toBe("Reconnect");
+    expect(buttonWords(scene.conversation.store.getState())).toBe("Reconnect");
     scene.conversation.start();
     await until(() => expect(scene.webrtc.used).toEqual(["ek_1", "ek_2"]));
     expect(scene.server.bodies.at(-1)).toEqual({
@@ -515,17 +515,17 @@ describe("a conversation that ended by itself", () => {
       body: { prev_session_id: "vs_1" },
     });
     expect(scene.streams.at(-1)?.start.sessionId).toBe("vs_2");
-    expect(scene.conversation.store.get().lines.map(({ text }) => text)).toEqual(["The blue door."]);
+    expect(scene.conversation.store.getState().lines.map(({ text }) => text)).toEqual(["The blue door."]);
     await scene.conversation.stop();
     expect(scene.server.asked.at(-1)).toBe("POST /sessions/vs_2/end");
     // Who hung up wanted it over.
-    expect(buttonWords(scene.conversation.store.get())).toBe("Start talking");
+    expect(buttonWords(scene.conversation.store.getState())).toBe("Start talking");
   });
 
   test("is left alone by who wants a new one", async () => {
     const scene = await expired();
     scene.conversation.forget();
-    const { lines } = scene.conversation.store.get();
+    const { lines } = scene.conversation.store.getState();
     expect([scene.state, lines]).toEqual(["idle", []]);
     scene.conversation.start();
     await until(() => expect(scene.webrtc.calls).toHaveLength(2));
@@ -537,7 +537,7 @@ describe("a conversation that ended by itself", () => {
     const scene = await talking();
     scene.tell("session.ended", { reason: "timeout", duration_ms: 1 });
     await until(() => expect(scene.state).toBe("ended"));
-    expect(buttonWords(scene.conversation.store.get())).toBe("Start talking");
+    expect(buttonWords(scene.conversation.store.getState())).toBe("Start talking");
   });
 });
 

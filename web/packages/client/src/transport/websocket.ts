@@ -50,6 +50,7 @@ export class WebSocketTransport implements Transport {
       early.push(event);
     };
     socket.addEventListener("message", ({ data }) => deliver(JSON.parse(String(data))));
+    let voice: Pick<Call, "level" | "interrupt">;
     try {
       const speaker = await Speaker.open(microphone.context, outRate, (item, samples) =>
         heard.played(item, samples),
@@ -61,6 +62,7 @@ export class WebSocketTransport implements Transport {
       const line = new Line(socket, speaker, heard, inRate, () => closed.resolve());
       parts.unshift(() => line.hangUp());
       deliver = (event) => line.received(event);
+      voice = { level: speaker.level, interrupt: () => line.stop() };
       early.forEach(deliver);
       parts.push(await capture(microphone, inRate, (pcm, level) => line.said(pcm, level)));
     } catch (fault) {
@@ -68,7 +70,7 @@ export class WebSocketTransport implements Transport {
       throw fault;
     }
     if (parts.length === 0) throw new NoWay("The WebSocket for the sound was closed at once.", true);
-    return { kind: "websocket", closed: closed.promise, close };
+    return { kind: "websocket", closed: closed.promise, ...voice, close };
   }
 
   private async grant(key: string): Promise<AudioCallResponse> {
@@ -180,6 +182,13 @@ class Line {
   /** Whoever hangs up in the middle of an answer has heard it so far, and no further. */
   hangUp(): void {
     if (this.socket.readyState === WebSocket.OPEN) this.interrupt();
+  }
+
+  /** Somebody wants to hear no more of it. */
+  stop(): void {
+    if (this.socket.readyState !== WebSocket.OPEN) return;
+    this.interrupt();
+    this.send({ type: "response.cancel" });
   }
 
   private play(item: string, pcm: Int16Array<ArrayBuffer>): void {

@@ -4,6 +4,7 @@
 import type {
   ApprovalListResponse,
   AudioCallResponse,
+  ConversationInfo,
   ConversationListResponse,
   ErrorResponse,
   IceConfigResponse,
@@ -44,6 +45,8 @@ export class ApiError extends Error {
   }
 }
 
+export type GetToken = () => string | null | Promise<string | null>;
+
 const PATIENCE_MS = 20_000;
 const ANSWER_S = 30; // the server waits so long for a written answer; it is kept in any case
 const HALF_A_SECOND = 500; // the header tells whole ones
@@ -56,6 +59,9 @@ export class Api {
   constructor(
     private readonly base: string,
     private readonly send: typeof fetch = (input, init) => fetch(input, init),
+    /** Who is asking, where nobody typed a token: asked for each request, so that it may be
+     * renewed. */
+    private readonly getToken: GetToken | null = null,
   ) {}
 
   url(path: string): URL {
@@ -72,6 +78,11 @@ export class Api {
   /** Is the token right? A 401 if not. */
   async check(signal: AbortSignal): Promise<void> {
     await this.ask("status", { signal });
+  }
+
+  /** A conversation to write to. */
+  createConversation(): Promise<ConversationInfo> {
+    return this.json("api/v1/conversations", posted({}));
   }
 
   createSession(): Promise<SessionResponse> {
@@ -174,10 +185,15 @@ export class Api {
   }
 
   /** `once` is the message's own name: sent again under it, it is the same message. */
-  sendMessage(id: string, content: string, once: string): Promise<SendMessageResponse> {
+  sendMessage(
+    id: string,
+    content: string,
+    once: string,
+    waitSeconds: number = ANSWER_S,
+  ): Promise<SendMessageResponse> {
     const path = `api/v1/conversations/${encodeURIComponent(id)}/messages`;
-    const patience = AbortSignal.timeout(1000 * ANSWER_S + PATIENCE_MS);
-    const asked = posted({ content, wait_seconds: ANSWER_S }, { "idempotency-key": once });
+    const patience = AbortSignal.timeout(1000 * waitSeconds + PATIENCE_MS);
+    const asked = posted({ content, wait_seconds: waitSeconds }, { "idempotency-key": once });
     return this.json(path, asked, patience);
   }
 
@@ -212,8 +228,9 @@ export class Api {
     patience: AbortSignal = AbortSignal.timeout(PATIENCE_MS),
   ): Promise<Response> {
     const headers = new Headers(init.headers);
-    if (this.token && !headers.has("authorization")) {
-      headers.set("authorization", `Bearer ${this.token}`);
+    if (!headers.has("authorization")) {
+      const token = this.token ?? (await this.getToken?.()) ?? null;
+      if (token) headers.set("authorization", `Bearer ${token}`);
     }
     const signal = init.signal ? AbortSignal.any([init.signal, patience]) : patience;
     let response: Response;

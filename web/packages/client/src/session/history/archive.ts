@@ -7,7 +7,7 @@ import { faultWords } from "../faults";
 import type { HistoryNews, Past } from "./history";
 import type { Pause } from "../readiness";
 import type { State, Tell } from "../state";
-import type { Store } from "../store";
+import type { Readable } from "../store";
 import { busy } from "../words";
 
 export interface ArchivePorts {
@@ -29,7 +29,7 @@ export class Archive {
 
   constructor(
     private readonly ports: ArchivePorts,
-    private readonly store: Store<State>,
+    private readonly store: Readable<State>,
     private readonly tell: Tell,
   ) {}
 
@@ -44,7 +44,7 @@ export class Archive {
   }
 
   more(): Promise<void> {
-    return this.#list(this.store.get().history.conversations.length);
+    return this.#list(this.store.getState().history.conversations.length);
   }
 
   async search(words: string): Promise<void> {
@@ -77,7 +77,7 @@ export class Archive {
   }
 
   async older(): Promise<void> {
-    const past = this.store.get().history.past;
+    const past = this.store.getState().history.past;
     const first = past?.messages[0];
     if (!past || !first || past.reading) return;
     this.#news({ what: "past.reading", id: past.id });
@@ -91,12 +91,12 @@ export class Archive {
 
   /** Whether it may be deleted; null takes the question back. */
   ask(id: string | null): void {
-    if (!this.store.get().history.doomed?.going) this.#news({ what: "asked", id });
+    if (!this.store.getState().history.doomed?.going) this.#news({ what: "asked", id });
   }
 
   /** Deletes the one that was asked about. One that is gone already is deleted too. */
   async remove(): Promise<void> {
-    const { doomed } = this.store.get().history;
+    const { doomed } = this.store.getState().history;
     if (!doomed || doomed.going) return;
     const { id } = doomed;
     this.#news({ what: "deleting", id });
@@ -114,13 +114,13 @@ export class Archive {
 
   /** After a call: what was said in it is stored now. */
   async settle(): Promise<void> {
-    const { past } = this.store.get().history;
-    if (past?.live && !busy(this.store.get())) await this.#read(past.id);
+    const { past } = this.store.getState().history;
+    if (past?.live && !busy(this.store.getState())) await this.#read(past.id);
   }
 
   /** True once the server has it; its answer is shown when it is there. */
   async write(text: string): Promise<boolean> {
-    const past = this.store.get().history.past;
+    const past = this.store.getState().history.past;
     if (!past || past.sending !== null || !text.trim()) return false;
     const { id } = past;
     this.#watch.abort();
@@ -148,12 +148,12 @@ export class Archive {
   readonly #news = (news: HistoryNews) => this.tell({ type: "history", news });
 
   #past(id: string): Past | null {
-    const { past } = this.store.get().history;
+    const { past } = this.store.getState().history;
     return past?.id === id ? past : null;
   }
 
   async #list(offset: number): Promise<void> {
-    if (this.store.get().history.reading) return;
+    if (this.store.getState().history.reading) return;
     this.#news({ what: "listing" });
     try {
       const { conversations, total } = await this.ports.api.conversations(offset, PAGE);
@@ -167,7 +167,7 @@ export class Archive {
     const { api } = this.ports;
     try {
       const [page, { intents }] = await Promise.all([api.messages(id, before), api.intents(id)]);
-      if (this.#past(id)?.live && busy(this.store.get())) return; // it goes on already
+      if (this.#past(id)?.live && busy(this.store.getState())) return; // it goes on already
       const { messages, has_more: more } = page;
       this.#news({ what: "past.read", id, messages, intents, more, older: before !== null });
     } catch (fault) {
@@ -190,7 +190,7 @@ export class Archive {
   }
 }
 
-/** Not `randomUUID`: that is for secure contexts only. */
-function newName(): string {
+/** For a message: sent again under it, it is the same. Not `randomUUID`: that is for secure contexts only. */
+export function newName(): string {
   return Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join("-");
 }

@@ -26,6 +26,8 @@ export interface LinePorts {
   readonly tell: (fact: Fact) => void;
   readonly pause: Pause;
   readonly now: () => number;
+  /** Which call is the one that is heard; none while there is none. */
+  readonly onCall: (call: Call | null) => void;
   /** What the call's own channel shows of the talk. */
   readonly shown: (said: Said) => void;
   /** Another key for the same session: each opens one call. */
@@ -75,6 +77,7 @@ class CallLost extends Error {}
 /** While the call is up; the one that took its place, or `CallLost`. */
 async function held(ports: LinePorts, call: Call, signal: AbortSignal): Promise<Call> {
   let over = false;
+  ports.onCall(call);
   // Where the server ends the session the call goes first, and why comes behind it: no loss.
   const lastWord = () => (over ? null : ports.pause(LAST_WORD_MS, signal));
   try {
@@ -87,6 +90,7 @@ async function held(ports: LinePorts, call: Call, signal: AbortSignal): Promise<
     }
   } finally {
     over = true;
+    ports.onCall(null);
     call.close(); // the session is on the next one, so nobody hears a gap
   }
 }

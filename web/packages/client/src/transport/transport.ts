@@ -8,6 +8,10 @@ export interface Call {
   readonly kind: TransportKind;
   /** Settles once, when the call is lost or was closed; never rejects. */
   readonly closed: Promise<void>;
+  /** How loud the assistant is right now: root mean square, 0 to 1. */
+  level(): number;
+  /** The answer stops, as if somebody had spoken over it. */
+  interrupt(): void;
   close(): void;
 }
 
