@@ -9,7 +9,7 @@ import "./ui/history.css";
 const transport = forcedTransport(location.search);
 const conversation = new Vivavoce({ url: document.baseURI, transport });
 conversation.watch();
-addEventListener("pagehide", () => void conversation.stop());
+void conversation.recall().catch(() => undefined); // the server is not there yet, or asks who we are
 
 // A browser has few connections to one server: those that nobody looks at are given back.
 const look = () => {

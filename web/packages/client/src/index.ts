@@ -1,12 +1,12 @@
 /** A client of a Vivavoce server, for browsers: the talk, what comes of it, and what was before. */
 
-export { barOf } from "./audio/level";
-export { explain, type Microphone, MicrophoneRefused } from "./audio/microphone";
-export { Conversation, type Ports } from "./session/conversation";
-export { faultWords } from "./session/faults";
-export type { Archive } from "./session/history/archive";
-export type { History, Past } from "./session/history/history";
-export { pastLines, SENDING } from "./session/history/past";
+export { barOf } from "./audio/level.js";
+export { type Devices, explain, type Microphone, MicrophoneRefused } from "./audio/microphone.js";
+export { Conversation, type Ports } from "./session/conversation.js";
+export { faultWords } from "./session/faults.js";
+export type { Archive } from "./session/history/archive.js";
+export type { History, Past } from "./session/history/history.js";
+export { pastLines, SENDING } from "./session/history/past.js";
 export {
   badgeOf,
   countWords,
@@ -14,25 +14,26 @@ export {
   pieces,
   previewOf,
   whenWords,
-} from "./session/history/words";
-export { intentStatus, newest, rowsOf, titleOf, type IntentRow, type Understood } from "./session/intents";
-export { reduce } from "./session/reducer";
+} from "./session/history/words.js";
+export { intentStatus, newest, rowsOf, titleOf, type IntentRow, type Understood } from "./session/intents.js";
+export { reduce } from "./session/reducer.js";
 export {
   type Fact,
   INITIAL,
   type Line,
   type Loading,
+  type Retry,
   type RunningTool,
   type ServerFact,
   type Stage,
   type State,
   type TransportKind,
-} from "./session/state";
-export type { Readable } from "./session/store";
-export type { Listener, Told } from "./session/telling";
-export { busy, buttonWords, progress, type Situation, situation, words } from "./session/words";
-export type { WorkClient } from "./session/work/client";
-export { type Approval, NO_WORK, over, type Task, type Work } from "./session/work/work";
+} from "./session/state.js";
+export type { Readable } from "./session/store.js";
+export type { Listener, Told } from "./session/telling.js";
+export { busy, buttonWords, progress, type Situation, situation, words } from "./session/words.js";
+export type { WorkClient } from "./session/work/client.js";
+export { type Approval, NO_WORK, over, type Task, type Work } from "./session/work/work.js";
 export {
   agentWords,
   agoWords,
@@ -46,8 +47,8 @@ export {
   statusWords,
   trayWords,
   visible,
-} from "./session/work/words";
-export { forcedTransport } from "./transport/choice";
-export { type Options, Vivavoce } from "./vivavoce";
-export { Api, ApiError, type Reach } from "./wire/api";
-export type * from "./wire/types";
+} from "./session/work/words.js";
+export { forcedTransport } from "./transport/choice.js";
+export { type Options, Vivavoce } from "./vivavoce.js";
+export { Api, ApiError, type GetToken, type Reach, type Wishes } from "./wire/api.js";
+export type * from "./wire/types.js";

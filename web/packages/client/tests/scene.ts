@@ -174,6 +174,8 @@ export class Scene {
   remembered: readonly string[] = [];
   readonly unplugged = deferred();
   time = 0;
+  /** Waits of so many milliseconds or more last as long as what waits. */
+  holdFrom = Number.POSITIVE_INFINITY;
   /** Waits last as long as what waits. */
   slow = false;
   microphones = 0;
@@ -207,7 +209,7 @@ export class Scene {
       pause: async (ms, signal) => {
         this.pauses.push(ms);
         // Nobody waits here; but what is meant to take very long does.
-        if (this.slow || ms > VERY_LONG_MS) await new Promise((resolve) => (signal.onabort = resolve));
+        if (this.slow || ms > VERY_LONG_MS || ms >= this.holdFrom) await new Promise((resolve) => (signal.onabort = resolve));
         else await new Promise((resolve) => setTimeout(resolve));
         signal.throwIfAborted();
       },

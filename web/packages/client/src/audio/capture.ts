@@ -1,8 +1,7 @@
 /** The microphone as a series of PCM16 pieces. */
 
-import worklet from "./capture.worklet.ts?worker&url";
-import type { Microphone } from "./microphone";
-import type { Piece } from "./pieces";
+import type { Microphone } from "./microphone.js";
+import type { Piece } from "./pieces.js";
 
 const PIECE_MS = 40;
 
@@ -11,8 +10,9 @@ export async function capture(
   microphone: Microphone,
   rate: number,
   said: (pcm: Int16Array, level: number) => void,
+  worklets: URL,
 ): Promise<() => void> {
-  await microphone.context.audioWorklet.addModule(worklet);
+  await microphone.context.audioWorklet.addModule(worklets);
   const node = new AudioWorkletNode(microphone.context, "vivavoce-capture", {
     numberOfOutputs: 0,
     channelCount: 1,

@@ -1,8 +1,8 @@
 /** In the audio thread: the microphone at the context's rate becomes PCM16 at the engine's. */
 
-import { Pieces } from "./pieces";
-import { Resampler } from "./resampler";
-import { registerProcessor, sampleRate, WorkletProcessor } from "./worklet";
+import { Pieces } from "./pieces.js";
+import { Resampler } from "./resampler.js";
+import { registerProcessor, sampleRate, WorkletProcessor } from "./worklet.js";
 
 class Capture extends WorkletProcessor {
   readonly #resampler: Resampler;

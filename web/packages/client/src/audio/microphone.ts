@@ -1,11 +1,19 @@
 /** The microphone, opened once for a conversation and shared by whatever carries the sound. */
 
-import { meter } from "./level";
+import { meter } from "./level.js";
+
+/** Ids of `navigator.mediaDevices.enumerateDevices()`; left out: the usual one. */
+export interface Devices {
+  readonly microphone?: string;
+  readonly speaker?: string;
+}
 
 export interface Microphone {
   readonly stream: MediaStream;
   readonly context: AudioContext;
   readonly source: MediaStreamAudioSourceNode;
+  /** The device that is to be heard; "" is the usual one. */
+  readonly speaker: string;
   /** Settles when it is unplugged or taken away; never rejects. */
   readonly lost: Promise<void>;
   /** How loud it is right now: root mean square, 0 to 1. */
@@ -23,7 +31,7 @@ export class MicrophoneRefused extends Error {
 }
 
 /** Call it from a press of a button: browsers let sound begin only there. */
-export async function openMicrophone(): Promise<Microphone> {
+export async function openMicrophone(devices: Devices = {}): Promise<Microphone> {
   if (!navigator.mediaDevices?.getUserMedia) {
     throw new MicrophoneRefused(
       "Browsers give the microphone only to https pages and to localhost.",
@@ -33,10 +41,16 @@ export async function openMicrophone(): Promise<Microphone> {
   let stream: MediaStream | null = null;
   try {
     stream = await navigator.mediaDevices.getUserMedia({
-      audio: { echoCancellation: true, noiseSuppression: true, autoGainControl: true },
+      audio: {
+        echoCancellation: true,
+        noiseSuppression: true,
+        autoGainControl: true,
+        ...(devices.microphone ? { deviceId: { exact: devices.microphone } } : {}),
+      },
     });
     await context.resume();
-    return opened(stream, context);
+    await leadTo(context, devices.speaker);
+    return opened(stream, context, devices.speaker ?? "");
   } catch (fault) {
     // Some browsers refuse to mix rates: then nobody may go on hearing.
     for (const track of stream?.getTracks() ?? []) track.stop();
@@ -45,7 +59,13 @@ export async function openMicrophone(): Promise<Microphone> {
   }
 }
 
-function opened(stream: MediaStream, context: AudioContext): Microphone {
+/** Not every browser lets a page choose; then it is the usual one. */
+export async function leadTo(sounding: object, speaker: string | undefined): Promise<void> {
+  if (!speaker || !("setSinkId" in sounding)) return;
+  await (sounding as { setSinkId(id: string): Promise<void> }).setSinkId(speaker).catch(() => undefined);
+}
+
+function opened(stream: MediaStream, context: AudioContext, speaker: string): Microphone {
   const source = context.createMediaStreamSource(stream);
   const analyser = context.createAnalyser();
   source.connect(analyser);
@@ -63,6 +83,7 @@ function opened(stream: MediaStream, context: AudioContext): Microphone {
   return {
     stream,
     context,
+    speaker,
     source,
     lost,
     level: meter(analyser),

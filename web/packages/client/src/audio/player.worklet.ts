@@ -1,8 +1,8 @@
 /** In the audio thread: the queue of what is to be played, at the context's rate. */
 
-import { PlayQueue } from "./queue";
-import { Resampler } from "./resampler";
-import { registerProcessor, sampleRate, WorkletProcessor } from "./worklet";
+import { PlayQueue } from "./queue.js";
+import { Resampler } from "./resampler.js";
+import { registerProcessor, sampleRate, WorkletProcessor } from "./worklet.js";
 
 export type PlayerOrder =
   | { readonly type: "play"; readonly item: string; readonly pcm: Int16Array }

@@ -1,9 +1,8 @@
 /** The assistant's sound, where it does not come by WebRTC: a queue, and a volume. */
 
-import { meter } from "./level";
-import worklet from "./player.worklet.ts?worker&url";
-import type { PlayerOrder } from "./player.worklet";
-import type { Position } from "./queue";
+import { meter } from "./level.js";
+import type { PlayerOrder } from "./player.worklet.js";
+import type { Position } from "./queue.js";
 
 const DUCKED = 0.3;
 const RAMP_S = 0.03;
@@ -22,8 +21,9 @@ export class Speaker {
     context: AudioContext,
     rate: number,
     played: (item: string, samples: number) => void,
+    worklets: URL,
   ): Promise<Speaker> {
-    await context.audioWorklet.addModule(worklet);
+    await context.audioWorklet.addModule(worklets);
     const node = new AudioWorkletNode(context, "vivavoce-player", {
       numberOfInputs: 0,
       outputChannelCount: [1],

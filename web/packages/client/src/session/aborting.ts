@@ -7,9 +7,11 @@ export function orAborted<Value>(
   late: (value: Value) => void,
 ): Promise<Value> {
   return new Promise((resolve, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    promise.then((value) => (signal.aborted ? late(value) : resolve(value)), reject);
+    const stop = () => reject(signal.reason);
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+    const leave = () => signal.removeEventListener("abort", stop);
+    promise.then((value) => (signal.aborted ? late(value) : resolve(value)), reject).finally(leave);
   });
 }
 

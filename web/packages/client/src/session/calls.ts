@@ -1,9 +1,9 @@
 /** Tools that run: in the state, and as lines of the transcript. Pure. */
 
-import { isIntentTool } from "./intents";
-import type { Line, ServerFact, State } from "./state";
-import * as transcript from "./transcript";
-import { callOver } from "./work/work";
+import { isIntentTool } from "./intents.js";
+import type { Line, ServerFact, State } from "./state.js";
+import * as transcript from "./transcript.js";
+import { callOver } from "./work/work.js";
 
 export type ToolFact = Extract<
   ServerFact,

@@ -3,23 +3,24 @@
  * It owns the store and the order of things; what they are done with comes in through ports,
  * so that all of it runs without a browser in the tests. */
 
-import { type Microphone, MicrophoneRefused } from "../audio/microphone";
-import type { Choice } from "../transport/choice";
-import type { Call, Transport } from "../transport/transport";
-import { ApiError } from "../wire/api";
-import type { SessionResponse } from "../wire/types";
-import { aborted, hungUp, orAborted } from "./aborting";
-import { Archive, newName } from "./history/archive";
-import { WorkClient, type WorkPorts } from "./work/client";
-import { faultWords } from "./faults";
-import { keepCalling } from "./line";
-import { untilReady } from "./readiness";
-import { reduce } from "./reducer";
-import { type Fact, INITIAL, type State, type Tell, type TransportKind } from "./state";
-import { type Readable, type Store, storeOf, until } from "./store";
-import { Visit, type VisitPorts } from "./visit";
-import { busy } from "./words";
-import { Correspondence } from "./writing";
+import { type Microphone, MicrophoneRefused } from "../audio/microphone.js";
+import type { Choice } from "../transport/choice.js";
+import type { Call, Transport } from "../transport/transport.js";
+import { ApiError, type Wishes } from "../wire/api.js";
+import type { SessionResponse } from "../wire/types.js";
+import { aborted, hungUp, orAborted } from "./aborting.js";
+import { Archive, newName } from "./history/archive.js";
+import { pastLines } from "./history/past.js";
+import { WorkClient, type WorkPorts } from "./work/client.js";
+import { faultWords } from "./faults.js";
+import { keepCalling } from "./line.js";
+import { type Pause, untilReady } from "./readiness.js";
+import { reduce } from "./reducer.js";
+import { type Fact, INITIAL, type State, type Tell, type TransportKind } from "./state.js";
+import { type Readable, type Store, storeOf, until } from "./store.js";
+import { Visit, type VisitPorts } from "./visit.js";
+import { busy } from "./words.js";
+import { Correspondence } from "./writing.js";
 
 export interface Ports extends VisitPorts, WorkPorts {
   readonly transports: Readonly<Record<TransportKind, Transport>>;
@@ -42,9 +43,11 @@ export class Conversation {
   #done: Promise<void> = Promise.resolve();
   #microphone: Microphone | null = null;
   #talkWanted = false;
-  #again = false;
+  #goesOn: string | null = null;
+  #wishes: Wishes = {};
   #call: Call | null = null;
   #writing: Correspondence | null = null;
+  #hurry: () => void = () => undefined;
 
   /** Tasks and approvals: they are there without a conversation, too. */
   readonly work: WorkClient;
@@ -67,18 +70,28 @@ export class Conversation {
     this.#live((_life, tell, signal) => this.#ready(tell, signal));
   }
 
-  start(): void {
-    this.#again = this.store.getState().stage === "writing";
-    this.#talk();
+  /** By voice: with the past conversation that is looked at, with what is being written, with what
+   * ended by itself, or anew. */
+  start(wishes: Wishes = {}): void {
+    const { stage, conversation } = this.store.getState();
+    this.#talk(stage === "writing" ? conversation : null, wishes);
   }
 
-  /** Goes on by voice with the conversation whose lines are shown. */
-  resume(): void {
-    this.#again = this.store.getState().conversation !== null;
-    this.#talk();
+  /** Goes on by voice with a conversation: that whose lines are shown, or another. */
+  resume(conversation = this.store.getState().conversation, wishes: Wishes = {}): void {
+    this.#talk(conversation, wishes);
   }
 
-  #talk(): void {
+  /** Shows a conversation; `resume` and `send` go on with it. */
+  async show(conversation: string): Promise<void> {
+    this.#tell({ type: "forgotten" });
+    this.#tell({ type: "conversation.begun", id: conversation });
+    await this.#readBefore(conversation);
+  }
+
+  #talk(goesOn: string | null, wishes: Wishes): void {
+    this.#goesOn = goesOn;
+    this.#wishes = wishes;
     this.#talkWanted = true;
     this.#live((life, tell) => this.#converse(life, tell));
   }
@@ -156,6 +169,11 @@ export class Conversation {
     }
   }
 
+  /** The next try of a call that was lost comes now, and not when its wait is over. */
+  retryNow(): void {
+    this.#hurry();
+  }
+
   /** How loud the microphone is; 0 while it is closed. */
   level(): number {
     return this.#microphone?.level() ?? 0;
@@ -214,9 +232,8 @@ export class Conversation {
 
   async #converse(life: AbortController, tell: Tell): Promise<void> {
     const { signal } = life;
-    const again = this.#again;
-    this.#again = false;
-    tell({ type: "microphone.asked", again });
+    const goesOn = this.#goesOn;
+    tell({ type: "microphone.asked", conversation: goesOn });
     const microphone = await orAborted(this.ports.openMicrophone(), signal, (late) => late.close());
     this.#microphone = microphone;
     microphone.mute(this.store.getState().muted);
@@ -227,14 +244,15 @@ export class Conversation {
       });
       tell({ type: "call.placing", transport: null });
       await this.#ready(tell, signal);
-      const { key, ...opened } = await this.#opened(again, signal);
+      const { key, ...opened } = await this.#opened(goesOn, signal);
       visit = new Visit(this.ports, this.store, life, tell, opened.session_id);
       const { session_id: id, conversation_id: conversation } = opened;
       tell({ type: "session.opened", id, ...(conversation ? { conversation } : {}) });
       visit.follow(opened.stream_token.value, opened.last_event_id);
       const { newKey, moveWanted, moved, shown } = visit;
       const onCall = (call: Call | null) => void (this.#call = call);
-      const line = { ...this.ports, microphone, tell, newKey, moveWanted, moved, shown, onCall };
+      const pause = this.#patient;
+      const line = { ...this.ports, pause, microphone, tell, newKey, moveWanted, moved, shown, onCall };
       await keepCalling(line, key, signal);
     } catch (fault) {
       life.abort(fault); // why it is over: that the session then ends is no news
@@ -246,10 +264,12 @@ export class Conversation {
     }
   }
 
-  #opened(again: boolean, signal: AbortSignal): Promise<Opened> {
-    const { history, ended, conversation } = this.store.getState();
-    const goesOn = history.past?.id ?? (again ? conversation : null);
-    return orAborted(this.#open(goesOn, ended), signal, (late) => {
+  #opened(goesOn: string | null, signal: AbortSignal): Promise<Opened> {
+    const { history, ended, lines } = this.store.getState();
+    if (goesOn !== null && lines.length === 0) {
+      void this.#readBefore(goesOn).catch(() => undefined); // it is talked about all the same
+    }
+    return orAborted(this.#open(history.past?.id ?? goesOn, ended), signal, (late) => {
       void this.ports.api.end(late.session_id).catch(() => undefined);
     });
   }
@@ -261,12 +281,31 @@ export class Conversation {
       const { ephemeral_key, new_session_id, ...opened } = await api.restore(ended);
       return { ...opened, session_id: new_session_id, key: ephemeral_key };
     }
-    if (conversationId === null) {
-      const { client_secret, ...opened } = await api.createSession();
+    if (conversationId === null && this.#wishes.task === undefined) {
+      const { client_secret, ...opened } = await api.createSession(this.#wishes);
       return { ...opened, key: client_secret.value };
     }
-    const { ephemeral_key, ...opened } = await api.resumeConversation(conversationId);
+    const { ephemeral_key, ...opened } = await api.openConversation(conversationId, this.#wishes);
     return { ...opened, key: ephemeral_key };
+  }
+
+  /** A wait that somebody may shorten. */
+  readonly #patient: Pause = async (ms, signal) => {
+    const enough = new AbortController();
+    this.#hurry = () => enough.abort();
+    const either = AbortSignal.any([signal, enough.signal]);
+    try {
+      await this.ports.pause(ms, either);
+    } catch (fault) {
+      if (!enough.signal.aborted || signal.aborted) throw fault;
+    }
+  };
+
+  async #readBefore(id: string): Promise<void> {
+    const { api } = this.ports;
+    const [page, { intents }] = await Promise.all([api.messages(id, null), api.intents(id)]);
+    const read = { messages: page.messages, intents, more: page.has_more, sending: null };
+    this.#tell({ type: "conversation.read", id, lines: pastLines(read) });
   }
 
   async #ready(tell: Tell, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 /** What went wrong, for a person. Pure. */
 
-import { ApiError } from "../wire/api";
+import { ApiError } from "../wire/api.js";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -2,9 +2,9 @@
  *
  * A payload comes from a model: whatever it holds is text here, short and with nothing hidden. */
 
-import type { IntentView } from "../wire/types";
-import type { ServerFact } from "./state";
-import { visible } from "./work/words";
+import type { IntentView } from "../wire/types.js";
+import type { ServerFact } from "./state.js";
+import { visible } from "./work/words.js";
 
 const LONGEST = 240; // characters of one value
 const ROWS = 12;

@@ -1,18 +1,24 @@
 /** Keeps one session's call up: places it, places the next beside it when the session wants to
  * move, brings it back after a loss. Knows nothing of the page, and of transports only that they connect. */
 
-import type { Microphone } from "../audio/microphone";
-import type { Choice } from "../transport/choice";
-import { type Call, NoWay, type Transport } from "../transport/transport";
-import type { Said } from "../transport/shown";
-import { ApiError } from "../wire/api";
-import { aborted, orAborted } from "./aborting";
-import type { Pause } from "./readiness";
-import type { Fact, TransportKind } from "./state";
-import type { Move } from "./visit";
+import type { Microphone } from "../audio/microphone.js";
+import type { Choice } from "../transport/choice.js";
+import { type Call, NoWay, type Transport } from "../transport/transport.js";
+import type { Said } from "../transport/shown.js";
+import { ApiError } from "../wire/api.js";
+import { aborted, orAborted } from "./aborting.js";
+import { faultWords } from "./faults.js";
+import type { Pause } from "./readiness.js";
+import type { Fact, TransportKind } from "./state.js";
+import type { Move } from "./visit.js";
 
 const FIRST_TRIES = 2;
-const TRIES = 8;
+/** After a loss: at once, then two seconds apart, then ever more slowly. Timers stand still while a
+ * machine sleeps, so these are ten minutes of being awake. */
+const QUICK_TRIES = 3;
+const AT_ONCE_MS = 500;
+const QUICK_MS = 2000;
+const TRIES = 45;
 const STEADY_MS = 10_000; // a call that lasted so long was no failure
 const LAST_WORD_MS = 200; // behind the call, if the server ended it
 const LONGEST_PAUSE_MS = 15_000;
@@ -30,8 +36,9 @@ export interface LinePorts {
   readonly onCall: (call: Call | null) => void;
   /** What the call's own channel shows of the talk. */
   readonly shown: (said: Said) => void;
-  /** Another key for the same session: each opens one call. */
-  readonly newKey: () => Promise<string>;
+  /** Another key for the same session: each opens one call. `afresh`: for a new session that has
+   * the context of the old one, where calls of that do not come about any more. */
+  readonly newKey: (afresh: boolean) => Promise<string>;
   /** Resolves when the session wants another call, with why; "lost" where it has none any more. */
   readonly moveWanted: () => Promise<Move>;
   /** Resolves when the session went over to the call that was placed beside. */
@@ -46,25 +53,39 @@ export async function keepCalling(
 ): Promise<never> {
   let key: string | null = firstKey;
   let failures = 0;
+  let ways = 0; // calls that did not come about though the server answered
   let everUp = false;
   for (;;) {
     let upAt: number | null = null;
     try {
-      let call: Call = await placed(ports, key, signal);
+      let call: Call = await placed(ports, key, ways > QUICK_TRIES, signal);
       everUp = true;
       upAt = ports.now();
       for (;;) call = await held(ports, call, signal);
     } catch (fault) {
       signal.throwIfAborted();
       if (fault instanceof ApiError && !fault.passing) throw fault;
-      if (upAt !== null && ports.now() - upAt >= STEADY_MS) failures = 0;
+      if (upAt !== null && ports.now() - upAt >= STEADY_MS) failures = ways = 0;
       failures += 1;
+      ways = fault instanceof ApiError ? ways : ways > QUICK_TRIES ? 0 : ways + 1;
       if (failures >= (everUp ? TRIES : FIRST_TRIES)) throw fault;
-      if (everUp) ports.tell({ type: "call.lost" });
-      await ports.pause(backoff(failures, fault), signal);
+      const wait = everUp ? patience(failures, fault) : backoff(failures, fault);
+      if (everUp) {
+        const retry = { reason: faultWords(fault), attempt: failures, at: Date.now() + wait };
+        ports.tell({ type: "call.lost", retry });
+      }
+      await ports.pause(wait, signal);
       key = null;
     }
   }
+}
+
+/** Before the next try of a call that was up. */
+export function patience(failures: number, fault: unknown): number {
+  const asked = fault instanceof ApiError ? (fault.retryAfterMs ?? 0) : 0;
+  const slower = Math.max(0, failures - QUICK_TRIES);
+  const usual = failures === 1 ? AT_ONCE_MS : Math.min(QUICK_MS * 2 ** slower, LONGEST_PAUSE_MS);
+  return Math.max(asked, usual);
 }
 
 export function backoff(failures: number, fault: unknown): number {
@@ -84,7 +105,7 @@ async function held(ports: LinePorts, call: Call, signal: AbortSignal): Promise<
     for (;;) {
       const gone = call.closed.then(lastWord).then(() => "lost" as const);
       const why = await Promise.race([gone, ports.moveWanted(), aborted(signal)]);
-      if (why === "lost") throw new CallLost("The call was lost.");
+      if (why === "lost") throw new CallLost("The connection was lost.");
       const next = await takenOver(ports, call, why, signal);
       if (next) return next;
     }
@@ -129,7 +150,7 @@ async function beside(
   void old.closed.then(() => (up = false));
   for (let tries = why === "cap" ? TRIES_BESIDE : 1; tries > 0 && up; tries -= 1) {
     try {
-      return await placed(ports, null, signal);
+      return await placed(ports, null, false, signal);
     } catch {
       signal.throwIfAborted();
       if (tries > 1) await ports.pause(PAUSE_BESIDE_MS, signal);
@@ -139,13 +160,20 @@ async function beside(
 }
 
 /** A call by the first transport that finds a way. */
-async function placed(ports: LinePorts, given: string | null, signal: AbortSignal): Promise<Call> {
+async function placed(
+  ports: LinePorts,
+  given: string | null,
+  afresh: boolean,
+  signal: AbortSignal,
+): Promise<Call> {
   let key = given;
   const reasons: string[] = [];
+  let anew = afresh;
   for (const kind of ports.choice.order()) {
     ports.tell({ type: "call.placing", transport: kind });
     try {
-      key ??= await ports.newKey();
+      key ??= await ports.newKey(anew);
+      anew = false;
       signal.throwIfAborted();
       const sounding = (on: boolean) => ports.tell({ type: "sound", on });
       const { microphone, shown } = ports;

@@ -1,8 +1,8 @@
 /** Waiting for a server that still loads its models, and telling how far it is. */
 
-import { type Api, ApiError } from "../wire/api";
-import type { ReadyResponse } from "../wire/types";
-import type { Loading } from "./state";
+import { type Api, ApiError } from "../wire/api.js";
+import type { ReadyResponse } from "../wire/types.js";
+import type { Loading } from "./state.js";
 
 const POLL_MS = 1000;
 

@@ -1,14 +1,14 @@
 /** State and a fact make the next state. The only place where either is understood. */
 
-import { type ToolFact, tooled } from "./calls";
-import { continued, NO_HISTORY, recalled } from "./history/history";
-import { intentOf, type IntentFact } from "./intents";
-import { pastLines } from "./history/past";
-import type { Fact, ServerFact, State } from "./state";
-import { INITIAL } from "./state";
-import * as transcript from "./transcript";
-import { NO_WORK, worked } from "./work/work";
-import { heardOfWork, isWork, type WorkFact } from "./work/events";
+import { type ToolFact, tooled } from "./calls.js";
+import { continued, NO_HISTORY, recalled } from "./history/history.js";
+import { intentOf, type IntentFact } from "./intents.js";
+import { pastLines } from "./history/past.js";
+import type { Fact, ServerFact, State } from "./state.js";
+import { INITIAL } from "./state.js";
+import * as transcript from "./transcript.js";
+import { NO_WORK, worked } from "./work/work.js";
+import { heardOfWork, isWork, type WorkFact } from "./work/events.js";
 
 export function reduce(state: State, fact: Fact): State {
   switch (fact.type) {
@@ -19,7 +19,7 @@ export function reduce(state: State, fact: Fact): State {
     case "server.ready":
       return { ...state, loading: null, stage: state.stage === "loading" ? "idle" : state.stage };
     case "microphone.asked":
-      return asked(state, fact.again === true);
+      return asked(state, fact.conversation ?? null);
     case "microphone.refused":
       return { ...over(state), stage: "refused", problem: fact.why };
     case "session.opened":
@@ -40,18 +40,21 @@ export function reduce(state: State, fact: Fact): State {
       return { ...state, stage: "idle", ended: null, conversation: null, lines: [], notice: null, problem: null };
     case "call.placing": {
       const again = state.stage === "reconnecting" || state.stage === "live";
-      return { ...state, stage: again ? state.stage : "connecting", transport: fact.transport };
+      const retry = state.retry && { ...state.retry, at: null };
+      return { ...state, stage: again ? state.stage : "connecting", transport: fact.transport, retry };
     }
     case "call.up":
-      return { ...state, stage: "live", transport: fact.transport, notice: null };
+      return { ...state, stage: "live", transport: fact.transport, notice: null, retry: null };
     case "call.lost":
-      return { ...state, stage: "reconnecting", sounding: false, tools: [] };
+      return { ...state, stage: "reconnecting", sounding: false, tools: [], retry: fact.retry ?? state.retry };
     case "sound":
       return { ...state, sounding: fact.on };
     case "stream.up":
       return { ...state, streaming: true };
     case "stream.down":
       return { ...state, streaming: false };
+    case "conversation.read":
+      return state.conversation === fact.id ? { ...state, lines: transcript.before(state.lines, fact.lines) } : state;
     case "voice.read":
       return { ...state, voice: fact.voice };
     case "transcript.read":
@@ -80,13 +83,14 @@ export function reduce(state: State, fact: Fact): State {
 }
 
 /** A talk begins: anew, or with the words of the one that it goes on with. */
-function asked(state: State, again: boolean): State {
+function asked(state: State, goesOn: string | null): State {
   const { loading, work, ended, muted } = state;
   const { past } = state.history;
-  const here = past === null ? again || ended !== null : past.live;
+  const shown = goesOn === null ? ended !== null : goesOn === state.conversation;
+  const here = past === null ? shown : past.live;
   const lines = here ? state.lines : past === null ? [] : pastLines(past);
   const history = continued(state.history);
-  const conversation = here ? state.conversation : (past?.id ?? null);
+  const conversation = here ? state.conversation : (past?.id ?? goesOn);
   return { ...INITIAL, loading, work, muted, lines, history, ended, conversation, stage: "asking" };
 }
 
@@ -181,6 +185,7 @@ function over(state: State): State {
     ended: state.lines.length > 0 ? (state.session ?? state.ended) : null,
     sounding: false,
     transport: null,
+    retry: null,
     tools: [],
     lines: transcript.closed(state.lines),
     streaming: true,

@@ -1,9 +1,9 @@
 /** What the page knows, and what it can be told. No code of the browser's or of React's. */
 
-import type { EventName, ModelStatus, TranscriptEntry, VoiceEvents } from "../wire/types";
-import { type History, type HistoryNews, NO_HISTORY } from "./history/history";
-import type { Understood } from "./intents";
-import { NO_WORK, type Work, type WorkNews } from "./work/work";
+import type { EventName, ModelStatus, TranscriptEntry, VoiceEvents } from "../wire/types.js";
+import { type History, type HistoryNews, NO_HISTORY } from "./history/history.js";
+import type { Understood } from "./intents.js";
+import { NO_WORK, type Work, type WorkNews } from "./work/work.js";
 
 export type TransportKind = "webrtc" | "websocket";
 
@@ -48,6 +48,15 @@ export interface Loading {
   readonly models: readonly ModelStatus[];
 }
 
+/** The call was lost, and another is tried. */
+export interface Retry {
+  readonly reason: string;
+  /** Which try it is, from 1. */
+  readonly attempt: number;
+  /** When it comes, in milliseconds since 1970; null: now. */
+  readonly at: number | null;
+}
+
 export interface RunningTool {
   readonly callId: string;
   readonly name: string;
@@ -61,6 +70,7 @@ export interface State {
   readonly sounding: boolean;
   readonly transport: TransportKind | null;
   readonly loading: Loading | null;
+  readonly retry: Retry | null;
   readonly streaming: boolean;
   readonly muted: boolean;
   readonly tools: readonly RunningTool[];
@@ -83,6 +93,7 @@ export const INITIAL: State = {
   sounding: false,
   transport: null,
   loading: null,
+  retry: null,
   streaming: true,
   muted: false,
   tools: [],
@@ -110,8 +121,8 @@ export type Fact =
   | { readonly type: "server.ready" }
   | {
       readonly type: "microphone.asked";
-      /** The conversation whose lines are shown goes on. */
-      readonly again?: boolean;
+      /** The conversation that goes on, where it is not what is looked at or what ended. */
+      readonly conversation?: string | null;
     }
   | { readonly type: "microphone.refused"; readonly why: string }
   | {
@@ -129,10 +140,15 @@ export type Fact =
   | { readonly type: "forgotten" }
   | { readonly type: "call.placing"; readonly transport: TransportKind | null }
   | { readonly type: "call.up"; readonly transport: TransportKind }
-  | { readonly type: "call.lost" }
+  | { readonly type: "call.lost"; readonly retry?: Retry }
   | { readonly type: "sound"; readonly on: boolean }
   | { readonly type: "stream.up" }
   | { readonly type: "stream.down" }
+  | {
+      readonly type: "conversation.read";
+      readonly id: string;
+      readonly lines: readonly Line[];
+    }
   | { readonly type: "voice.read"; readonly voice: string }
   | { readonly type: "transcript.read"; readonly entries: readonly TranscriptEntry[] }
   | { readonly type: "work"; readonly news: WorkNews }

@@ -1,9 +1,9 @@
 /** What listeners of the client are told: what changed between two states, by name. */
 
-import { busy, type Situation, situation } from "./words";
-import type { Line, State } from "./state";
-import type { Understood } from "./intents";
-import type { Approval, Task } from "./work/work";
+import { busy, type Situation, situation } from "./words.js";
+import type { Line, State } from "./state.js";
+import type { Understood } from "./intents.js";
+import type { Approval, Task } from "./work/work.js";
 
 /** By name, what a listener gets. */
 export interface Told {

@@ -1,8 +1,8 @@
 /** The lines of the transcript: pure operations on a list that is never changed in place. */
 
-import type { TranscriptEntry } from "../wire/types";
-import { newest, titleOf, type Understood } from "./intents";
-import type { Line } from "./state";
+import type { TranscriptEntry } from "../wire/types.js";
+import { newest, titleOf, type Understood } from "./intents.js";
+import type { Line } from "./state.js";
 
 const KEPT = 500; // lines on the page; the server has them all
 
@@ -46,6 +46,12 @@ export function completed(
     const spoken = said.spoken ?? false;
     return { ...line, text, unheard: rest, cut: said.cut, spoken, done: true };
   });
+}
+
+/** What was said earlier, above what is here. */
+export function before(lines: Lines, earlier: Lines): Lines {
+  const here = new Set(lines.map(({ id }) => id));
+  return [...earlier.filter(({ id }) => !here.has(id)), ...lines].slice(-KEPT);
 }
 
 /** Typed here, and on its way. */

@@ -1,15 +1,16 @@
 /** One session of the server's while the page is in it. Knows nothing of sound, and of the
  * conversation around it only what it may tell and when it is over. */
 
-import type { Said } from "../transport/shown";
-import { deferred } from "../transport/transport";
-import { type Api, ApiError } from "../wire/api";
-import type { StreamListener, StreamStart } from "../wire/stream";
-import { hungUp } from "./aborting";
-import { isIntent } from "./intents";
-import type { Pause } from "./readiness";
-import type { ServerFact, State, Tell } from "./state";
-import { type Readable, storeOf, until } from "./store";
+import type { Said } from "../transport/shown.js";
+import { deferred } from "../transport/transport.js";
+import { type Api, ApiError } from "../wire/api.js";
+import type { ReconnectResponse } from "../wire/types.js";
+import type { StreamListener, StreamStart } from "../wire/stream.js";
+import { hungUp } from "./aborting.js";
+import { isIntent } from "./intents.js";
+import type { Pause } from "./readiness.js";
+import type { ServerFact, State, Tell } from "./state.js";
+import { type Readable, storeOf, until } from "./store.js";
 
 export interface VisitPorts {
   readonly api: Api;
@@ -87,9 +88,9 @@ export class Visit {
     }
   }
 
-  readonly newKey = async (): Promise<string> => {
+  readonly newKey = async (afresh: boolean): Promise<string> => {
     this.#wanted.setState(null, true); // it is answered now, or the server wants it again
-    const answer = await this.ports.api.reconnect(this.sessionId);
+    const answer = await (afresh ? this.#restored() : this.ports.api.reconnect(this.sessionId));
     this.#ended = this.#going = false;
     if (answer.session_id !== this.sessionId) {
       this.sessionId = answer.session_id; // the old one is over; its conversation goes on
@@ -98,6 +99,11 @@ export class Visit {
     }
     return answer.ephemeral_key;
   };
+
+  async #restored(): Promise<ReconnectResponse> {
+    const { new_session_id, ...opened } = await this.ports.api.restore(this.sessionId);
+    return { ...opened, session_id: new_session_id };
+  }
 
   /** Resolves once the session wants another call, with why. */
   readonly moveWanted = async (): Promise<Move> => {

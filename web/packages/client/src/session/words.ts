@@ -1,6 +1,6 @@
 /** The state in words, and in one word for style sheets and tests. */
 
-import type { Loading, State } from "./state";
+import type { Loading, State } from "./state.js";
 
 export type Situation =
   | "idle"

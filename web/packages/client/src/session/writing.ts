@@ -1,9 +1,9 @@
 /** A conversation in writing, without a call: follows the session that answers. Such a session
  * ends by itself, and the next message has another. */
 
-import type { SendMessageResponse } from "../wire/types";
-import type { ServerFact, Tell } from "./state";
-import type { VisitPorts } from "./visit";
+import type { SendMessageResponse } from "../wire/types.js";
+import type { ServerFact, Tell } from "./state.js";
+import type { VisitPorts } from "./visit.js";
 
 type Answering = Pick<SendMessageResponse, "session_id" | "stream_token">;
 

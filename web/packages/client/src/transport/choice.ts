@@ -1,6 +1,6 @@
 /** Which transport to try first, and what was learnt from trying. */
 
-import type { TransportKind } from "../session/state";
+import type { TransportKind } from "../session/state.js";
 
 const EVERY: readonly TransportKind[] = ["webrtc", "websocket"];
 

@@ -1,8 +1,8 @@
 /** What a way for the sound is: a call that is up until it is closed or lost. */
 
-import type { Microphone } from "../audio/microphone";
-import type { TransportKind } from "../session/state";
-import type { Said } from "./shown";
+import type { Microphone } from "../audio/microphone.js";
+import type { TransportKind } from "../session/state.js";
+import type { Said } from "./shown.js";
 
 export interface Call {
   readonly kind: TransportKind;

@@ -4,12 +4,12 @@
  * server configures the call, and `/events` tells what happens; what it shows is kept for when the
  * server could not hear it. */
 
-import { meter } from "../audio/level";
-import type { Microphone } from "../audio/microphone";
-import { type Api, ApiError } from "../wire/api";
-import type { IceConfigResponse } from "../wire/types";
-import { reader, type Said } from "./shown";
-import { type Call, deferred, NoWay, type Transport, within } from "./transport";
+import { meter } from "../audio/level.js";
+import { leadTo, type Microphone } from "../audio/microphone.js";
+import { type Api, ApiError } from "../wire/api.js";
+import type { IceConfigResponse } from "../wire/types.js";
+import { reader, type Said } from "./shown.js";
+import { type Call, deferred, NoWay, type Transport, within } from "./transport.js";
 
 const GATHER_MS = 1000;
 const CONNECT_MS = 4000;
@@ -30,6 +30,7 @@ export class WebRtcTransport implements Transport {
     }
     const peer = new RTCPeerConnection(configuration(await this.api.iceConfig()));
     const speaker = new Audio();
+    void leadTo(speaker, microphone.speaker);
     const close = () => {
       peer.close();
       speaker.srcObject = null;

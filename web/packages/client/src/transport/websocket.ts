@@ -4,21 +4,22 @@
  * while it plays, for whatever may cut it off; and when somebody speaks over the assistant it stops
  * at once and tells the engine where. */
 
-import { fromBase64, toBase64 } from "../audio/base64";
-import { Ducking } from "../audio/ducking";
-import { Heard } from "../audio/heard";
-import type { Microphone } from "../audio/microphone";
-import { capture } from "../audio/capture";
-import { Speaker } from "../audio/speaker";
-import { type Api, ApiError } from "../wire/api";
-import type { AudioCallResponse } from "../wire/types";
-import { Outbox } from "./outbox";
-import { type Call, deferred, NoWay, type Transport, within } from "./transport";
+import { fromBase64, toBase64 } from "../audio/base64.js";
+import { Ducking } from "../audio/ducking.js";
+import { Heard } from "../audio/heard.js";
+import type { Microphone } from "../audio/microphone.js";
+import { capture } from "../audio/capture.js";
+import { Speaker } from "../audio/speaker.js";
+import { type Api, ApiError } from "../wire/api.js";
+import type { AudioCallResponse } from "../wire/types.js";
+import { Outbox } from "./outbox.js";
+import { type Call, deferred, NoWay, type Transport, within } from "./transport.js";
 
 const OPEN_MS = 5000;
 const PIECES_A_SECOND = 25;
 const STALLED_MS = 8000; // nothing gets through: a network that is gone closes no socket
 const REPORT_MS = 250; // between two words on how far an answer is: about a word of it
+const WORKLETS = "worklets.js";
 const DONE = 1000; // a close that is meant: somebody hung up
 
 export class WebSocketTransport implements Transport {
@@ -32,6 +33,8 @@ export class WebSocketTransport implements Transport {
   ): Promise<Call> {
     const grant = await this.grant(key);
     const socket = await this.open(grant, signal);
+    // Of the server, since a policy for scripts that lets a page talk to it can name it, too.
+    const worklets = this.api.url(WORKLETS);
     const closed = deferred();
     socket.addEventListener("close", () => closed.resolve());
     const inRate = grant.input_format.rate;
@@ -52,9 +55,8 @@ export class WebSocketTransport implements Transport {
     socket.addEventListener("message", ({ data }) => deliver(JSON.parse(String(data))));
     let voice: Pick<Call, "level" | "interrupt">;
     try {
-      const speaker = await Speaker.open(microphone.context, outRate, (item, samples) =>
-        heard.played(item, samples),
-      );
+      const played = (item: string, samples: number) => heard.played(item, samples);
+      const speaker = await Speaker.open(microphone.context, outRate, played, worklets);
       parts.push(() => {
         speaker.close();
         heard.interrupt();
@@ -64,7 +66,8 @@ export class WebSocketTransport implements Transport {
       deliver = (event) => line.received(event);
       voice = { level: speaker.level, interrupt: () => line.stop() };
       early.forEach(deliver);
-      parts.push(await capture(microphone, inRate, (pcm, level) => line.said(pcm, level)));
+      const said = (pcm: Int16Array, level: number) => line.said(pcm, level);
+      parts.push(await capture(microphone, inRate, said, worklets));
     } catch (fault) {
       close();
       throw fault;

@@ -22,7 +22,7 @@ import type {
   ReminderListResponse,
   WorkListResponse,
   WorkResponse,
-} from "./types";
+} from "./types.js";
 
 /** How far a yes goes: for this call, for the same in the session, or until it is taken back. */
 export type Reach = "once" | "session" | "always";
@@ -43,6 +43,19 @@ export class ApiError extends Error {
   get passing(): boolean {
     return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500;
   }
+}
+
+/** How a talk is to be. Who speaks and what it is told belong to a new conversation; one that goes on
+ * takes the rest. */
+export interface Wishes {
+  readonly voice?: string;
+  readonly instructions?: string;
+  /** Without asking, where the server allows that. */
+  readonly autoApprove?: boolean;
+  /** A task to begin with: the one that a notification named. */
+  readonly task?: string;
+  /** What the app knows of its user: see the server's documents. */
+  readonly context?: Readonly<Record<string, unknown>>;
 }
 
 export type GetToken = () => string | null | Promise<string | null>;
@@ -85,13 +98,15 @@ export class Api {
     return this.json("api/v1/conversations", posted({}));
   }
 
-  createSession(): Promise<SessionResponse> {
-    return this.json("session", posted({ can_type: true }));
+  createSession({ voice, instructions, autoApprove, context }: Wishes = {}): Promise<SessionResponse> {
+    const wished = { voice, instructions, auto_approve: autoApprove, context };
+    return this.json("session", posted({ can_type: true, ...wished }));
   }
 
-  /** A voice session of a conversation that goes on. */
-  resumeConversation(conversationId: string): Promise<VoiceSessionResponse> {
-    const body = { conversation_id: conversationId, can_type: true };
+  /** A voice session of a conversation that goes on; null begins one. */
+  openConversation(id: string | null, { task, context }: Wishes = {}): Promise<VoiceSessionResponse> {
+    const conversation = id === null ? {} : { conversation_id: id };
+    const body = { ...conversation, can_type: true, task_id: task, context };
     return this.json("api/v1/voice/session", posted(body));
   }
 

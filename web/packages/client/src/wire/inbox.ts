@@ -3,9 +3,9 @@
  * By fetch and not by EventSource, which cannot send the server's token and gives up on the
  * first refusal. It has no place to keep either: whoever listens reads the list when it is up. */
 
-import type { ServerFact } from "../session/state";
-import { type Api, ApiError } from "./api";
-import { EVENT_NAMES, type EventName } from "./types";
+import type { ServerFact } from "../session/state.js";
+import { type Api, ApiError } from "./api.js";
+import { EVENT_NAMES, type EventName } from "./types.js";
 
 const WANTED = "task.*,approval.*,intent.*,tool.completed,tool.error";
 const OPENING_MS = 20_000;

@@ -3,9 +3,9 @@
  * EventSource reconnects by itself after a broken connection. After a refusal (the token is
  * good for ten minutes) it gives up; then we ask for a new token and begin where we were. */
 
-import type { ServerFact } from "../session/state";
-import { type Api, ApiError } from "./api";
-import { EVENT_NAMES } from "./types";
+import type { ServerFact } from "../session/state.js";
+import { type Api, ApiError } from "./api.js";
+import { EVENT_NAMES } from "./types.js";
 
 export interface StreamStart {
   readonly sessionId: string;

@@ -2,13 +2,13 @@
  * looked at.
  * What it learns it tells; what that means is the reducer's. */
 
-import { type Api, ApiError } from "../../wire/api";
-import { faultWords } from "../faults";
-import type { HistoryNews, Past } from "./history";
-import type { Pause } from "../readiness";
-import type { State, Tell } from "../state";
-import type { Readable } from "../store";
-import { busy } from "../words";
+import { type Api, ApiError } from "../../wire/api.js";
+import { faultWords } from "../faults.js";
+import type { HistoryNews, Past } from "./history.js";
+import type { Pause } from "../readiness.js";
+import type { State, Tell } from "../state.js";
+import type { Readable } from "../store.js";
+import { busy } from "../words.js";
 
 export interface ArchivePorts {
   readonly api: Api;

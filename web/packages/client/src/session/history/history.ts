@@ -3,7 +3,7 @@
  * Answers come when they come. Each says what it answers, and what nobody looks at any more
  * changes nothing. */
 
-import type { ConversationInfo, IntentView, Message, SearchHit } from "../../wire/types";
+import type { ConversationInfo, IntentView, Message, SearchHit } from "../../wire/types.js";
 
 export interface History {
   readonly open: boolean;

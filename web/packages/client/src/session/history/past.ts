@@ -1,15 +1,17 @@
 /** A past conversation as lines of the transcript, its cards among them. Pure. */
 
-import type { IntentView, Message } from "../../wire/types";
-import type { Past } from "./history";
-import { intentRead, isIntentTool, titleOf } from "../intents";
-import type { Line } from "../state";
-import { EMPTY } from "../transcript";
+import type { IntentView, Message } from "../../wire/types.js";
+import type { Past } from "./history.js";
+import { intentRead, isIntentTool, titleOf } from "../intents.js";
+import type { Line } from "../state.js";
+import { EMPTY } from "../transcript.js";
 
 /** What was just written, until the server has it. */
 export const SENDING = "sending";
 
-export function pastLines({ messages, intents, more, sending }: Past): readonly Line[] {
+type Read = Pick<Past, "messages" | "intents" | "more" | "sending">;
+
+export function pastLines({ messages, intents, more, sending }: Read): readonly Line[] {
   const lines: Line[] = [];
   const names = new Set(intents.map(({ name }) => name));
   // The list of intents is whole, the messages may not be: those before the first stay away.

@@ -1,8 +1,8 @@
 /** Conversations of before in words: what the list and the results say. Pure. */
 
-import type { ConversationInfo } from "../../wire/types";
-import { titleOf } from "../intents";
-import { agoWords, visible } from "../work/words";
+import type { ConversationInfo } from "../../wire/types.js";
+import { titleOf } from "../intents.js";
+import { agoWords, visible } from "../work/words.js";
 
 const LONG_AGO_MS = 14 * 24 * 3_600_000;
 

@@ -1,17 +1,17 @@
 /** Keeps the page's knowledge of work current, call or no call, and carries what the user decides
  * to the server. What it learns it tells; what that means is the reducer's. */
 
-import { type Api, ApiError, type Reach } from "../../wire/api";
-import type { InboxListener } from "../../wire/inbox";
-import type { ApprovalListResponse } from "../../wire/types";
-import { faultWords } from "../faults";
-import { type IntentFact, isIntent } from "../intents";
-import { backoff } from "../line";
-import type { Pause } from "../readiness";
-import type { ServerFact, State, Tell } from "../state";
-import type { Readable } from "../store";
-import type { WorkNews } from "./work";
-import { isWork } from "./events";
+import { type Api, ApiError, type Reach } from "../../wire/api.js";
+import type { InboxListener } from "../../wire/inbox.js";
+import type { ApprovalListResponse } from "../../wire/types.js";
+import { faultWords } from "../faults.js";
+import { type IntentFact, isIntent } from "../intents.js";
+import { backoff } from "../line.js";
+import type { Pause } from "../readiness.js";
+import type { ServerFact, State, Tell } from "../state.js";
+import type { Readable } from "../store.js";
+import type { WorkNews } from "./work.js";
+import { isWork } from "./events.js";
 
 export interface WorkPorts {
   readonly api: Api;

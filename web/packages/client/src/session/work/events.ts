@@ -1,8 +1,8 @@
 /** The server's events about work, as changes of what the page knows of it. Pure. */
 
-import type { VoiceEvents } from "../../wire/types";
-import type { ServerFact } from "../state";
-import { ask, decided, fellDue, over, put, type Task, type Work } from "./work";
+import type { VoiceEvents } from "../../wire/types.js";
+import type { ServerFact } from "../state.js";
+import { ask, decided, fellDue, over, put, type Task, type Work } from "./work.js";
 
 const NAMES = [
   "task.delegated",

@@ -1,6 +1,6 @@
 /** Work in words: what the tray and the cards say. Pure. */
 
-import { type Approval, over, type Task, type Work } from "./work";
+import { type Approval, over, type Task, type Work } from "./work.js";
 
 const SHORT = 600; // characters that are read at a glance
 const SHORT_LINES = 10;

@@ -4,7 +4,7 @@
  * list that was read a moment earlier. A task's time says what is newer; what was settled once
  * is remembered, so that no late copy asks again. */
 
-import type { ApprovalView, QuestionView, ReminderView, WorkResponse } from "../../wire/types";
+import type { ApprovalView, QuestionView, ReminderView, WorkResponse } from "../../wire/types.js";
 
 const KEPT = 100; // tasks on the page; the server has them all
 const REMEMBERED = 200; // ids that are settled, or seen
