@@ -31,7 +31,18 @@ export {
 } from "./session/state.js";
 export type { Readable } from "./session/store.js";
 export type { Listener, Told } from "./session/telling.js";
-export { busy, buttonWords, progress, type Situation, situation, words } from "./session/words.js";
+export {
+  busy,
+  buttonWords,
+  type OrbState,
+  orbState,
+  progress,
+  type SessionStatus,
+  sessionStatus,
+  type Situation,
+  situation,
+  words,
+} from "./session/words.js";
 export type { WorkClient } from "./session/work/client.js";
 export { type Approval, NO_WORK, over, type Task, type Work } from "./session/work/work.js";
 export {
@@ -48,6 +59,7 @@ export {
   trayWords,
   visible,
 } from "./session/work/words.js";
+export { Orb, type OrbNow } from "./orb/orb.js";
 export { forcedTransport } from "./transport/choice.js";
 export { type Options, Vivavoce } from "./vivavoce.js";
 export { Api, ApiError, type GetToken, type Reach, type Wishes } from "./wire/api.js";

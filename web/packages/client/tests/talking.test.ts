@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { busy, situation } from "../src/session/words";
+import { busy, orbState, sessionStatus, situation } from "../src/session/words";
 import { NoWay } from "../src/transport/transport";
 import { changes } from "../src/session/telling";
 import { PlaceMemory, placeOf } from "../src/session/place";
@@ -260,5 +260,31 @@ describe("the place where the user was", () => {
     });
     memory.write({ conversation: ID, talking: false });
     expect(memory.read()).toBeNull();
+  });
+});
+
+describe("the states of a voice session", () => {
+  const of = (more: Partial<State>) => sessionStatus({ ...INITIAL, ...more });
+  const seen = (more: Partial<State>) => orbState({ ...INITIAL, stage: "live", ...more });
+
+  test("are those of an app that shows a button", () => {
+    expect(of({ stage: "idle" })).toBe("idle");
+    expect(of({ stage: "asking" })).toBe("connecting");
+    expect(of({ stage: "live", voice: "ready" })).toBe("active");
+    expect(of({ stage: "live", voice: "ready", streaming: false })).toBe("reconnecting");
+    expect(of({ stage: "idle", conversation: ID })).toBe("ended");
+    expect(of({ stage: "ended" })).toBe("ended");
+    expect(of({ stage: "refused" })).toBe("error");
+  });
+
+  test("are seen as listening, speaking, processing and muted", () => {
+    expect(seen({ voice: "ready" })).toBe("listening");
+    expect(seen({ voice: "listening" })).toBe("listening");
+    expect(seen({ voice: "processing" })).toBe("processing");
+    expect(seen({ voice: "executing_tool" })).toBe("processing");
+    expect(seen({ voice: "speaking", muted: true })).toBe("speaking");
+    expect(seen({ voice: "ready", muted: true })).toBe("muted");
+    expect(seen({ stage: "failed" })).toBe("error");
+    expect(seen({ stage: "idle" })).toBe("idle");
   });
 });

@@ -49,6 +49,49 @@ export function situation(state: State): Situation {
   return now === "listening" && state.sounding ? "speaking" : now;
 }
 
+/** A voice session as seed 004 §11 has it. */
+export type SessionStatus = "idle" | "connecting" | "active" | "reconnecting" | "ended" | "error";
+
+export function sessionStatus(state: State): SessionStatus {
+  switch (situation(state)) {
+    case "refused":
+    case "locked":
+    case "failed":
+      return "error";
+    case "ended":
+      return "ended";
+    case "asking":
+    case "connecting":
+      return "connecting";
+    case "reconnecting":
+      return "reconnecting";
+    default:
+      if (state.stage === "live") return "active";
+      if (state.stage === "connecting") return "connecting"; // to a server that is not ready
+      return state.stage === "idle" && state.conversation !== null ? "ended" : "idle";
+  }
+}
+
+/** What is seen of it: seed 004 §11's visual states, and whether nobody hears the user. */
+export type OrbState =
+  | "idle"
+  | "connecting"
+  | "listening"
+  | "speaking"
+  | "processing"
+  | "muted"
+  | "error"
+  | "ended";
+
+export function orbState(state: State): OrbState {
+  const now = situation(state);
+  if (now === "speaking") return "speaking";
+  if (now === "thinking" || now === "tool") return "processing";
+  if (now === "listening" || now === "hearing") return state.muted ? "muted" : "listening";
+  const status = sessionStatus(state);
+  return status === "reconnecting" || status === "active" ? "connecting" : status;
+}
+
 /** Is a conversation on, or about to be? */
 export function busy(state: State): boolean {
   return ["asking", "connecting", "live", "reconnecting"].includes(state.stage);
