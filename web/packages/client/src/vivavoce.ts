@@ -2,10 +2,10 @@
 
 import { type Devices, openMicrophone } from "./audio/microphone.js";
 import { Waiting } from "./audio/waiting.js";
-import { Conversation } from "./session/conversation.js";
+import { Conversation, type Ports } from "./session/conversation.js";
 import { PlaceMemory, placeOf } from "./session/place.js";
 import { type Listener, type Told, Telling } from "./session/telling.js";
-import type { State, TransportKind } from "./session/state.js";
+import { INITIAL, type State, type TransportKind } from "./session/state.js";
 import { Choice } from "./transport/choice.js";
 import { WebRtcTransport } from "./transport/webrtc.js";
 import { WebSocketTransport } from "./transport/websocket.js";
@@ -37,7 +37,7 @@ export class Vivavoce extends Conversation {
   constructor({ url, getToken, transport = null, devices = {} }: Options) {
     const base = new URL(url, globalThis.document?.baseURI);
     const api = new Api(base.href, undefined, getToken);
-    super({
+    const ports: Ports = {
       api,
       transports: { webrtc: new WebRtcTransport(api), websocket: new WebSocketTransport(api) },
       choice: new Choice(transport),
@@ -47,7 +47,8 @@ export class Vivavoce extends Conversation {
       memory,
       pause,
       now: () => performance.now(),
-    });
+    };
+    super(ports, { ...INITIAL, stage: "idle" }); // nobody is asked before somebody wants something
     this.devices = devices;
     this.#place = new PlaceMemory(`vivavoce.place ${base.href}`);
     this.#watchPage();

@@ -67,6 +67,7 @@ export class Conversation {
   /** Before anybody pressed anything: is the server there yet? */
   watch(): void {
     this.#talkWanted = false;
+    this.#tell({ type: "server.asked" });
     this.#live((_life, tell, signal) => this.#ready(tell, signal));
   }
 

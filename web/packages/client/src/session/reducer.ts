@@ -16,6 +16,8 @@ export function reduce(state: State, fact: Fact): State {
       return heard(state, fact);
     case "server.waiting":
       return { ...state, loading: fact.loading, stage: state.stage === "idle" ? "loading" : state.stage };
+    case "server.asked":
+      return state.stage === "idle" ? { ...state, stage: "loading" } : state;
     case "server.ready":
       return { ...state, loading: null, stage: state.stage === "loading" ? "idle" : state.stage };
     case "microphone.asked":

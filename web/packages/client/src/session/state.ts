@@ -118,6 +118,7 @@ export type ServerFact = {
 export type Fact =
   | ServerFact
   | { readonly type: "server.waiting"; readonly loading: Loading }
+  | { readonly type: "server.asked" }
   | { readonly type: "server.ready" }
   | {
       readonly type: "microphone.asked";

@@ -58,7 +58,8 @@ export interface Wishes {
   readonly context?: Readonly<Record<string, unknown>>;
 }
 
-export type GetToken = () => string | null | Promise<string | null>;
+/** `refused`: the server did not take the last one. */
+export type GetToken = (refused?: boolean) => string | null | Promise<string | null>;
 
 const PATIENCE_MS = 20_000;
 const ANSWER_S = 30; // the server waits so long for a written answer; it is kept in any case
@@ -242,9 +243,25 @@ export class Api {
     fine: number[] = [],
     patience: AbortSignal = AbortSignal.timeout(PATIENCE_MS),
   ): Promise<Response> {
+    try {
+      return await this.asked(path, init, fine, patience, false);
+    } catch (fault) {
+      const own = this.getToken && !this.token && !new Headers(init.headers).has("authorization");
+      if (!own || !(fault instanceof ApiError) || fault.status !== 401) throw fault;
+      return this.asked(path, init, fine, patience, true);
+    }
+  }
+
+  private async asked(
+    path: string,
+    init: RequestInit,
+    fine: number[],
+    patience: AbortSignal,
+    refused: boolean,
+  ): Promise<Response> {
     const headers = new Headers(init.headers);
     if (!headers.has("authorization")) {
-      const token = this.token ?? (await this.getToken?.()) ?? null;
+      const token = this.token ?? (await this.getToken?.(refused)) ?? null;
       if (token) headers.set("authorization", `Bearer ${token}`);
     }
     const signal = init.signal ? AbortSignal.any([init.signal, patience]) : patience;
