@@ -128,7 +128,7 @@ LESS = [
 async def test_a_browsers_token_is_a_plain_users(tmp_path: Path, method: str, path: str) -> None:
     async with doors(tmp_path, **BY_TOKEN) as d:
         token = await a_token(d)
-        body = {} if method == "POST" else None
+        body: Json | None = {} if method == "POST" else None
         answer = await d.http.request(method, path, json=body, headers=on(SHOP, token))
         refused(answer, 403, "forbidden")
 
