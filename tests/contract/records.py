@@ -15,6 +15,7 @@ from vivavoce.wire.records.plans import (
     Reminder,
     Todo,
 )
+from vivavoce.wire.records.reach import OneTimeKey
 from vivavoce.wire.records.talk import (
     Conversation,
     Entry,
@@ -103,6 +104,18 @@ def recording(of: str = "vs_1", **changed: Any) -> Recording:
         "data": b'{"began":{}}\n{"at":1}',
     }
     return Recording(**given | changed)
+
+
+def one_time_key(digest: str = "k", **changed: Any) -> OneTimeKey:
+    given: dict[str, Any] = {
+        "digest": digest,
+        "user_id": "ann",
+        "purpose": "browser",
+        "created_at": START,
+        "expires_at": at(60),
+        "data": {"origin": "https://shop.example"},
+    }
+    return OneTimeKey(**given | changed)
 
 
 def event(type_: str = "session.started", **changed: Any) -> LogEvent:

@@ -18,6 +18,7 @@ from tests.contract.records import (
     goal,
     intent,
     milestone,
+    one_time_key,
     person,
     recording,
     reminder,
@@ -75,6 +76,7 @@ async def fill(store: FullStore, who: str, words: str = "words", entries: int = 
             Put(delivery(f"d_{who}", f"i_{who}", **by, body={"a": words})),
             Announce(event(**of, session_id=f"vs_{who}", data=f'{{"a":"{words}"}}'.encode())),
             Announce(event(**by, session_id=None, data=f'{{"b":"{words}"}}'.encode())),
+            Put(one_time_key(f"k_{who}", **by)),
             DropConversation(uid(f"gone {who}"), who),
         ]
     )

@@ -220,6 +220,14 @@ def _with_keys(schema: schemathesis.BaseSchema, server: Standing) -> None:
         def set(self, case: Any, data: str, context: Any) -> None:
             case.headers = {**(case.headers or {}), "Authorization": f"Bearer {data}"}
 
+    @schema.auth(refresh_interval=None).apply_to(path="/api/v1/keys/exchange")
+    class BrowserKey:
+        def get(self, case: Any, context: Any) -> str:
+            return str(server.do(lambda st: st.post("/api/v1/keys"))["key"])
+
+        def set(self, case: Any, data: str, context: Any) -> None:
+            case.headers = {**(case.headers or {}), "Authorization": f"Bearer {data}"}
+
     @schema.auth(refresh_interval=None).apply_to(path=f"{SESSIONS}/{{session_id}}/sdp")
     class OwnKey:
         """A key opens the call of its own session."""
@@ -420,6 +428,8 @@ PATCH /api/v1/preferences
 GET /api/v1/usage
 GET /api/v1/data
 DELETE /api/v1/data
+POST /api/v1/keys
+POST /api/v1/keys/exchange
 """
 
 

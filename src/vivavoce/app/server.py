@@ -58,6 +58,7 @@ from vivavoce.runtime.tasks.service import Delegating, Tasks
 from vivavoce.server import api
 from vivavoce.server.doors.sessions import reconnected_there
 from vivavoce.server.gate.auth import Authenticator, Identity
+from vivavoce.server.gate.browsers import BrowserKeys
 from vivavoce.server.gate.gate import Gate, LetIn, Refused
 from vivavoce.server.gate.jwt import Jwks, JwtRules, JwtVerifier
 from vivavoce.server.gate.tickets import ConductorTokens, StreamTokens, Tickets
@@ -241,6 +242,7 @@ def assemble(
         options=Options(
             host=settings.host,
             port=settings.port,
+            auth=settings.auth,
             runtime_start_seconds=settings.conductor_start_seconds,
             tool_timeout=settings.tool_timeout,
             ice_servers=settings.ice_servers,
@@ -285,6 +287,7 @@ def assemble(
         ),
         tickets=Tickets(clock, home=name),
         streams=stream_tokens(settings, clock),
+        browsers=browser_keys(settings, clock, store, journal),
         tokens=tokens,
         clock=clock,
         metrics=metrics,
@@ -507,6 +510,7 @@ def build_app(here: Server) -> ASGIApp:
             here.clock,
             tokens=here.tokens,
             runtimes=here.runtimes,
+            browsers=here.browsers,
             own_key=None if here.inside is None else here.inside.own_key,
         ),
         allowed_hosts=(*settings.allowed_hosts, *own),
@@ -583,12 +587,25 @@ def runtime_tokens(settings: Settings, clock: Clock) -> ConductorTokens:
     )
 
 
+def browser_keys(settings: Settings, clock: Clock, store: Store, journal: Journal) -> BrowserKeys:
+    """Likewise; the keys themselves are in the store."""
+    known = settings.auth != "off"
+    return BrowserKeys(
+        clock,
+        commit=journal.commit,
+        take=store.take_key,
+        secret=plain(settings.jwt_secret or settings.auth_token) if known else None,
+        previous=plain(settings.jwt_previous_secret) if known else None,
+    )
+
+
 def authenticator(
     settings: Settings,
     streams: StreamTokens,
     clock: Clock,
     *,
     runtimes: ConductorTokens | None = None,
+    browsers: BrowserKeys | None = None,
     tokens: AccessTokens | None = None,
     own_key: str | None = None,
 ) -> Authenticator:
@@ -605,6 +622,8 @@ def authenticator(
         ),
         execute=settings.execute_role,
         own_key=own_key,
+        browsers=browsers,
+        key_makers=frozenset(settings.key_makers),
     )
 
 

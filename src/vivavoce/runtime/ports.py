@@ -28,6 +28,7 @@ from vivavoce.wire.records.plans import (
     Todo,
     Watch,
 )
+from vivavoce.wire.records.reach import OneTimeKey, Purpose
 from vivavoce.wire.records.talk import (
     Change,
     Conversation,
@@ -356,6 +357,11 @@ class Store(AgendaStore, Leases, Protocol):
 
     async def access_tokens(self) -> list[AccessToken]:
         """By name, those that no longer work included: for whoever runs the server."""
+        ...
+
+    async def take_key(self, digest: str, purpose: Purpose) -> OneTimeKey | None:
+        """The key of this hash, which is gone now: of several that ask, one has it. It may be too
+        old."""
         ...
 
     async def task(self, task_id: str, *, user_id: str | None) -> Task | None:

@@ -38,6 +38,7 @@ _TAGS = {
     "Health": "How the server is: for probes, for monitoring, and for who operates it.",
     "Session": "Voice sessions: opened, listed, read, gone on with and ended.",
     "WebRTC": "How a client gets its call: the offer, its sound by WebSocket, the ICE servers.",
+    "Keys": "How a browser on a page of somebody else's comes in.",
     "Tools": "What the model may call, and calls of your own by the same way.",
     "Tasks": "Delegated work, questions of tools, and requests for a yes.",
     "Conductor": "For native apps that speak and run tools themselves; the rest is a WebSocket.",
@@ -85,11 +86,20 @@ class Doors:
 
 
 def _routers() -> tuple[APIRouter, ...]:
-    from vivavoce.server.doors import conductor, conversations, events, plans, sessions, tools
+    from vivavoce.server.doors import (
+        conductor,
+        conversations,
+        events,
+        keys,
+        plans,
+        sessions,
+        tools,
+    )
 
     return (
         sessions.router,
         sessions.webrtc,
+        keys.router,
         tools.router,
         tools.inbox,
         events.router,
@@ -162,7 +172,10 @@ def _describe_keys(app: FastAPI, mode: AuthMode) -> None:
 
     def openapi() -> dict[str, Any]:
         schema = generate()
-        schemes = {"ephemeralToken": _bearer("The key from POST /session")}
+        schemes = {
+            "ephemeralToken": _bearer("The key from POST /session"),
+            "browserKey": _bearer("The key from POST /api/v1/keys"),
+        }
         if mode != "off":
             name, words = _TOKENS[mode]
             schemes[name] = _bearer(words)

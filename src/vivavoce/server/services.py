@@ -43,7 +43,8 @@ from vivavoce.runtime.sessions.profile import Profile
 from vivavoce.runtime.sessions.registry import Registry
 from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.runtime.tasks.service import Tasks
-from vivavoce.server.gate.auth import current_role, current_user, rank, whole_user
+from vivavoce.server.gate.auth import AuthMode, current_role, current_user, rank, whole_user
+from vivavoce.server.gate.browsers import BrowserKeys
 from vivavoce.server.gate.tickets import ConductorTokens, StreamTokens, Tickets, digest_of, home_of
 from vivavoce.server.gate.tokens import AccessTokens
 from vivavoce.server.metrics import Metrics
@@ -177,6 +178,7 @@ class Options:
     host: str
     port: int
     tool_timeout: float
+    auth: AuthMode = "off"
     runtime_start_seconds: float = 10.0
     ice_servers: tuple[Mapping[str, Any], ...] = ()
     ice_transport_policy: Literal["all", "relay"] = "all"
@@ -206,6 +208,7 @@ class Services:
     agenda: Agenda
     tickets: Tickets
     streams: StreamTokens
+    browsers: BrowserKeys
     tokens: AccessTokens
     clock: Clock
     metrics: Metrics

@@ -18,7 +18,7 @@ from sqlalchemy.dialects import sqlite
 from vivavoce.store import schema as db
 from vivavoce.store.rows import KIND_KEY, Fields, named, row_of
 from vivavoce.wire.records import plans as people
-from vivavoce.wire.records import talk, work
+from vivavoce.wire.records import reach, talk, work
 from vivavoce.wire.records.plans import SessionLimits
 from vivavoce.wire.records.talk import Change, LogEvent
 
@@ -265,6 +265,8 @@ UPSERTS: dict[type, Upsert] = {
         same=("name",),
         key=("name",),
     ),
+    # Made once: nobody writes to one that is there.
+    reach.OneTimeKey: Upsert(db.one_time_keys, ("expires_at",), key=("digest",)),
 }
 _RANK = {kind: rank for rank, kind in enumerate(UPSERTS)}
 

@@ -29,6 +29,7 @@ from vivavoce.store.schema import (
     log_head,
     messages,
     metadata,
+    one_time_keys,
     outbox,
     recordings,
     reminders,
@@ -67,6 +68,7 @@ def steps(retention: Retention, now: datetime) -> Iterator[Step]:
         return now - timedelta(seconds=seconds)
 
     yield _old(spent_sessions, spent_sessions.c.created_at < now - KEPT_FOR)
+    yield _old(one_time_keys, one_time_keys.c.expires_at < now)
     if retention.snapshots is not None:
         yield _old(snapshots, snapshots.c.saved_at < before(retention.snapshots))
     if retention.recordings is not None:

@@ -503,6 +503,17 @@ access_tokens = _table(
     _one_of("access_tokens", "role", *ROLES),
 )
 
+# Keys that work once, by their hashes; whoever takes one deletes its row.
+one_time_keys = _table(
+    "one_time_keys",
+    sa.Column("digest", Words, primary_key=True),
+    *_some(Words, "user_id", "purpose"),
+    *_some(Utc, "created_at", "expires_at"),
+    sa.Column("data", Document, nullable=False),
+    sa.Index("idx_one_time_keys_expires", "expires_at"),
+    sa.Index("idx_one_time_keys_user", "user_id"),
+)
+
 # Goals point at conversations and those at goals: one of the two has to come later.
 for _name, _to in (("goal", "goals"), ("task", "tasks")):
     _column = f"linked_{_name}_id"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from sqlalchemy import Engine, Row, Select, bindparam, func, select, tuple_
+from sqlalchemy import Connection, Engine, Row, Select, bindparam, delete, func, select, tuple_
 from sqlalchemy.exc import DBAPIError
 
 from vivavoce.errors import Unavailable
@@ -27,11 +27,12 @@ from vivavoce.store.migrate import prepare
 from vivavoce.store.reader import CommitListener, Reader, within
 from vivavoce.store.reads import PlanReads, TalkReads, WorkReads
 from vivavoce.store.retention import forgetting, owned, steps
-from vivavoce.store.rows import APPROVALS, EVENTS, SESSIONS, TASKS, Rows
-from vivavoce.store.schema import events, log_head, reminders
+from vivavoce.store.rows import APPROVALS, EVENTS, KEYS, SESSIONS, TASKS, Rows
+from vivavoce.store.schema import events, log_head, one_time_keys, reminders
 from vivavoce.store.search import INDEX
 from vivavoce.store.transaction import CLAIM, Held, Performer, explain
 from vivavoce.store.writer import Writer
+from vivavoce.wire.records.reach import OneTimeKey
 from vivavoce.wire.records.talk import Change, LogEvent
 
 log = logging.getLogger(__name__)
@@ -62,6 +63,12 @@ CLAIMED = select(reminders.c.id).where(
     reminders.c.id.in_(bindparam("ids", expanding=True, type_=reminders.c.id.type)),
     reminders.c.claimed_by == bindparam("by"),
     reminders.c.status == "waiting",
+)
+
+TAKE_KEY = (
+    delete(one_time_keys)
+    .where(one_time_keys.c.digest == bindparam("of"), one_time_keys.c.purpose == bindparam("for"))
+    .returning(*one_time_keys.c)
 )
 
 
@@ -252,6 +259,13 @@ class SqlStore(TalkReads, WorkReads, PlanReads):
             return []
         await self._open().writer.run(lambda connection: connection.execute(CLAIM, given).rowcount)
         return await self._read.all(_id, CLAIMED, ids=list(ids), by=by)
+
+    async def take_key(self, digest: str, purpose: str) -> OneTimeKey | None:
+        def take(connection: Connection) -> OneTimeKey | None:
+            found = connection.execute(TAKE_KEY, {"of": digest, "for": purpose}).first()
+            return None if found is None else KEYS.record(found)
+
+        return await self._open().writer.run(take)
 
     async def forget(self, user_id: str, *, counts: bool = False) -> dict[str, int]:
         """A slice at a time, again until a whole pass finds nothing: somebody may still have

@@ -29,7 +29,7 @@ from vivavoce.wire.records.work import Approval, Task
 
 OPEN = {"healthCheck", "readinessCheck"}
 OPERATORS = {"getStatus", "getMetrics"}
-BY_KEY = {"exchangeSdp", "openAudio", "exchangeVoiceSdp"}
+BY_KEY = {"exchangeSdp", "openAudio", "exchangeVoiceSdp", "exchangeBrowserKey"}
 """The key of one session; a JWT is none."""
 NOT_HERE = "getVoiceSample"
 """Another provider than ours has none."""
@@ -42,7 +42,7 @@ OWN = {
     *("listConversations", "createConversation", "searchMessages", "listGoals", "createGoal"),
     *("listPlannedTasks", "listReminders", "getProfile", "updateProfile"),
     *("getPreferences", "updatePreferences", "getUsage", "listGrants", "exportData"),
-    "createConductorToken",
+    *("createConductorToken", "createBrowserKey"),
 }
 """They name nothing that belongs to anybody."""
 NAMED = {

@@ -108,7 +108,12 @@ class AuthSettings(BaseSettings):
     allowed_hosts: Annotated[Words, _HOSTS] = ()
     """Host names it answers to besides loopback, comma-separated."""
     allowed_origins: Annotated[Words, _ORIGINS] = ()
-    """Web origins that may call it besides its own, comma-separated."""
+    """Web origins that may call it besides its own, comma-separated: pages of yours with
+    `<vivavoce-voice>`."""
+    key_makers: Words = ()
+    """With `jwt`: names of operators' tokens that may make keys for any user's browser
+    (`VIVAVOCE_AUTH_TOKEN` is the name of that one), comma-separated. The backend of a page needs
+    one. With `token` every operator's token may."""
 
     @field_validator("auth_token")
     @classmethod

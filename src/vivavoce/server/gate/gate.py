@@ -30,7 +30,13 @@ from vivavoce.errors import (
     VivavoceError,
 )
 from vivavoce.runtime.journal.log import ASKING, Asking
-from vivavoce.server.gate.auth import Authenticator, Identity, is_loopback, route_path
+from vivavoce.server.gate.auth import (
+    FOREIGN_ORIGIN,
+    Authenticator,
+    Identity,
+    is_loopback,
+    route_path,
+)
 from vivavoce.server.problems import note, problem
 
 MAX_BODY_BYTES = 1024 * 1024
@@ -70,10 +76,14 @@ _DOCS = ("/docs", "/redoc")
 _PREFLIGHT = {
     "Access-Control-Allow-Methods": "GET, POST, PATCH, PUT, DELETE",
     "Access-Control-Allow-Headers": (
-        "Authorization, Content-Type, Last-Event-ID, X-Request-ID, X-Session-ID, X-User-ID"
+        "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-ID, "
+        "X-Session-ID, X-User-ID"
     ),
     "Access-Control-Max-Age": "600",
 }
+_NEARER = "access-control-request-private-network"
+"""A page on the internet asks for a server on this machine or network; Chrome wants a yes."""
+_EXPOSED = "Content-Disposition, Location, Retry-After, X-Request-ID"
 
 
 Refused = Callable[[str, str, str], Awaitable[None]]
@@ -174,8 +184,9 @@ class Gate:
             authority = self._check_host(headers)
             passage.foreign_origin = self._check_origin(scope, headers, authority)
             if passage.foreign_origin and _is_preflight(scope, headers):
-                await self._answer(Response(None, 204, _PREFLIGHT), passage, scope, receive, send)
+                await self._answer(_preflight(headers), passage, scope, receive, send)
                 return
+            state[FOREIGN_ORIGIN] = (passage.foreign_origin or "").lower() or None
             self._check_length(headers, passage.path)
             identity = await self._auth.identify(scope)
             if identity.user_id is not None:
@@ -353,7 +364,7 @@ class Gate:
             headers.add_vary_header("Origin")
         if passage.foreign_origin:
             headers["Access-Control-Allow-Origin"] = passage.foreign_origin
-            headers["Access-Control-Expose-Headers"] = "Location, Retry-After, X-Request-ID"
+            headers["Access-Control-Expose-Headers"] = _EXPOSED
         message["headers"] = headers.raw
 
 
@@ -401,6 +412,11 @@ def _same_origin(origin: str, scheme: str, authority: str) -> bool:
     if scheme in ("https", "wss") and parts.scheme != "https":
         return False  # a proxy may turn https into http on the way to us, never the reverse
     return parts.netloc.removesuffix(port) == authority.removesuffix(port)
+
+
+def _preflight(headers: Headers) -> Response:
+    nearer = {"Access-Control-Allow-Private-Network": "true"} if _NEARER in headers else {}
+    return Response(None, 204, {**_PREFLIGHT, **nearer})
 
 
 def _is_preflight(scope: Scope, headers: Headers) -> bool:

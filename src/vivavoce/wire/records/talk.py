@@ -23,6 +23,7 @@ from vivavoce.wire.records.plans import (
     SessionLimits,
     Todo,
 )
+from vivavoce.wire.records.reach import OneTimeKey
 from vivavoce.wire.records.work import Approval, AuditLine, Json, Role, Task
 from vivavoce.wire.values import Record, Value
 
@@ -263,6 +264,7 @@ AnyRecord = (
     | Intent
     | Delivery
     | AccessToken
+    | OneTimeKey
 )
 
 
