@@ -62,6 +62,6 @@ export {
 export { Orb, type OrbNow } from "./orb/orb.js";
 export { forcedTransport } from "./transport/choice.js";
 export { type Options, Vivavoce } from "./vivavoce.js";
-export { Api, ApiError, type GetToken, type Reach, type Wishes } from "./wire/api.js";
-export { tokenFrom } from "./wire/tokens.js";
+export { Api, ApiError, type Reach, type Wishes } from "./wire/api.js";
+export { type GetToken, tokenFrom } from "./wire/tokens.js";
 export type * from "./wire/types.js";

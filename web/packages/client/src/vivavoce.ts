@@ -9,9 +9,10 @@ import { INITIAL, type State, type TransportKind } from "./session/state.js";
 import { Choice } from "./transport/choice.js";
 import { WebRtcTransport } from "./transport/webrtc.js";
 import { WebSocketTransport } from "./transport/websocket.js";
-import { Api, ApiError, type GetToken } from "./wire/api.js";
+import { Api, ApiError } from "./wire/api.js";
 import { openInbox } from "./wire/inbox.js";
 import { EventStream } from "./wire/stream.js";
+import type { GetToken } from "./wire/tokens.js";
 
 export interface Options {
   /** Where the server is: `https://voice.example.org/`, with the path that a proxy puts in front. */

@@ -1,6 +1,7 @@
 /** The requests that the page makes, each with the type of its answer. It keeps no state but
  * the server's token, where the server asks for one, and what its clock says. */
 
+import { type GetToken, Tokens } from "./tokens.js";
 import type {
   ApprovalListResponse,
   AudioCallResponse,
@@ -58,9 +59,6 @@ export interface Wishes {
   readonly context?: Readonly<Record<string, unknown>>;
 }
 
-/** `refused`: the server did not take the last one. */
-export type GetToken = (refused?: boolean) => string | null | Promise<string | null>;
-
 const PATIENCE_MS = 20_000;
 const ANSWER_S = 30; // the server waits so long for a written answer; it is kept in any case
 const HALF_A_SECOND = 500; // the header tells whole ones
@@ -70,16 +68,25 @@ export class Api {
   /** How far the server's clock is ahead of ours, by its last answer. */
   skewMs = 0;
 
+  private readonly tokens: Tokens | null;
+
   constructor(
     private readonly base: string,
     private readonly send: typeof fetch = (input, init) => fetch(input, init),
-    /** Who is asking, where nobody typed a token: asked for each request, so that it may be
-     * renewed. */
-    private readonly getToken: GetToken | null = null,
-  ) {}
+    /** Who is asking, where nobody typed a token: asked for whenever one is sent. */
+    getToken: GetToken | null = null,
+  ) {
+    this.tokens = getToken && new Tokens(getToken, (key) => this.exchange(key));
+  }
 
   url(path: string): URL {
     return new URL(path.replace(/^\//, ""), this.base);
+  }
+
+  /** A key of the app's backend for the token of its user. */
+  exchange(key: string): Promise<{ token: string; expires_at: string }> {
+    const headers = { authorization: `Bearer ${key}` };
+    return this.json("api/v1/keys/exchange", { method: "POST", headers });
   }
 
   async ready(signal?: AbortSignal): Promise<ReadyResponse> {
@@ -246,7 +253,7 @@ export class Api {
     try {
       return await this.asked(path, init, fine, patience, false);
     } catch (fault) {
-      const own = this.getToken && !this.token && !new Headers(init.headers).has("authorization");
+      const own = this.tokens && !this.token && !new Headers(init.headers).has("authorization");
       if (!own || !(fault instanceof ApiError) || fault.status !== 401) throw fault;
       return this.asked(path, init, fine, patience, true);
     }
@@ -261,7 +268,7 @@ export class Api {
   ): Promise<Response> {
     const headers = new Headers(init.headers);
     if (!headers.has("authorization")) {
-      const token = this.token ?? (await this.getToken?.(refused)) ?? null;
+      const token = this.token ?? (await this.tokens?.current(refused)) ?? null;
       if (token) headers.set("authorization", `Bearer ${token}`);
     }
     const signal = init.signal ? AbortSignal.any([init.signal, patience]) : patience;
