@@ -1,5 +1,5 @@
-"""Pages of others, as the quickstart for apps has them, on an origin of their own in Chromium: a call
-by hand, an app made with the client's package, and the element. Real voices and real sound."""
+"""Pages of others, as the quickstart for apps has them, on an origin of their own in Chromium: a
+call by hand, an app made with the client's package, and the element. Real voices and real sound."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ class Elsewhere:
 
 
 @contextmanager
-def elsewhere(folder: Path, **settings: str) -> Iterator[Elsewhere]:
+def elsewhere(folder: Path) -> Iterator[Elsewhere]:
     port = free_port()
     origin = f"http://127.0.0.1:{port}"
-    own = {
-        "VIVAVOCE_ALLOWED_ORIGINS": origin,
-        "VIVAVOCE_AUTH": "token",
-        "VIVAVOCE_AUTH_TOKEN": TOKEN,
-    }
-    with serve(folder / "server", **own, **settings) as served:
+    with serve(
+        folder / "server",
+        VIVAVOCE_ALLOWED_ORIGINS=origin,
+        VIVAVOCE_AUTH="token",
+        VIVAVOCE_AUTH_TOKEN=TOKEN,
+    ) as served:
         home = folder / "app"
         shutil.copytree(EXAMPLES, home)
         for file in (one for one in home.rglob("*") if one.suffix in (".html", ".js")):
@@ -126,7 +126,9 @@ async def test_the_element_holds_a_conversation_on_a_page_of_another_origin(
         assert tag in text
         page.write_text(text.replace(tag, f'{tag}transport="{way}" '))
         shots = {"during": str(tmp_path / "during.png"), "after": str(tmp_path / "after.png")}
-        told, heard = await talked(there, "element.html", voice, tmp_path, **IN_THE_ELEMENT, **shots)
+        told, heard = await talked(
+            there, "element.html", voice, tmp_path, **IN_THE_ELEMENT, **shots
+        )
         kept = httpx.get(
             f"{there.served.origin}/api/v1/conversations",
             headers={"authorization": f"Bearer {TOKEN}"},
