@@ -12,6 +12,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     target: "es2022",
   },
+  resolve: { alias: { "@vivavoce/client": `${import.meta.dirname}/packages/client/src/index.ts` } },
   worker: { format: "es" },
   server: {
     // `npm run dev` shows the page while you change it; a real server answers behind it.

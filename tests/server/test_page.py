@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -44,12 +45,34 @@ def test_the_page_and_all_its_files_need_no_token_and_no_other_host(server: Stan
 def test_every_file_of_the_build_is_served_with_a_type_that_browsers_run(server: Standing) -> None:
     kinds = {".js": "javascript", ".css": "text/css", ".svg": "image/svg+xml"}
     files = sorted((BUILT / "assets").iterdir())
-    assert sum("worklet" in file.name for file in files) == 2
     with httpx.Client(base_url=server.url) as http:
         for file in files:
             answer = http.get(f"/assets/{file.name}")
             assert answer.status_code == 200
             assert kinds[file.suffix] in answer.headers["content-type"]
+
+
+@pytest.mark.parametrize("name", ["element.js", "worklets.js"])
+def test_what_pages_of_others_load_is_one_file_that_needs_no_token(
+    server: Standing, name: str
+) -> None:
+    with httpx.Client(base_url=server.url) as http:
+        answer = http.get(f"/{name}")
+        assert answer.status_code == 200
+        assert "javascript" in answer.headers["content-type"]
+        assert answer.headers["cache-control"] == "no-cache"
+        again = http.get(f"/{name}", headers={"if-none-match": answer.headers["etag"]})
+        assert again.status_code == 304
+        elsewhere = http.get(f"/{name}", headers={"origin": "https://shop.example"})
+        assert elsewhere.status_code == 403
+    text = answer.text
+    assert not re.search(r"""\b(?:from|import)\s*\(?["']""", text), "it loads nothing more"
+    assert "eval(" not in text
+    assert "new Function" not in text
+
+
+def test_the_element_is_small() -> None:
+    assert len(gzip.compress((BUILT / "element.js").read_bytes())) <= 60_000
 
 
 def test_the_policy_holds_and_the_page_keeps_to_it(server: Standing) -> None:

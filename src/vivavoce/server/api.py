@@ -8,11 +8,12 @@ token (`gate/auth.py`); what the page asks for, it asks for as its user.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from os import PathLike, stat_result
 from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import FileResponse, RedirectResponse
 from fastapi_offline import FastAPIOffline
 from starlette.responses import Response
@@ -22,7 +23,7 @@ from starlette.types import Lifespan, Receive, Scope, Send
 from vivavoce import __version__
 from vivavoce.server import problems
 from vivavoce.server.doors import status
-from vivavoce.server.gate.auth import OPEN_PATHS, AuthMode
+from vivavoce.server.gate.auth import OPEN_PATHS, SCRIPTS, AuthMode
 from vivavoce.server.services import Services
 
 BUILT = Path(__file__).parent / "static"
@@ -146,7 +147,23 @@ def mount_page(app: FastAPI, built: Path = BUILT) -> bool:
 
     app.add_api_route("/", page, methods=["GET", "HEAD"], include_in_schema=False)
     app.mount("/assets", _Assets(directory=built / "assets"), name="page assets")
+    scripts = StaticFiles(directory=built)
+    for name in SCRIPTS:
+        app.add_api_route(
+            f"/{name}", _script(scripts, name), methods=["GET", "HEAD"], include_in_schema=False
+        )
     return True
+
+
+def _script(scripts: StaticFiles, name: str) -> Callable[[Request], Awaitable[Response]]:
+    """A file whose name stays when it changes: whoever has it asks whether it is the same."""
+
+    async def script(request: Request) -> Response:
+        answer = await scripts.get_response(name, request.scope)
+        answer.headers["Cache-Control"] = "no-cache"
+        return answer
+
+    return script
 
 
 async def _front() -> RedirectResponse:

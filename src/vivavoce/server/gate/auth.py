@@ -42,7 +42,9 @@ from vivavoce.wire.records.work import ROLES, Role
 AuthMode = Literal["off", "token", "jwt"]
 
 OPEN_PATHS = frozenset({"/health", "/ready"})  # for probes; they tell nothing of anyone
-PAGE_PATH, PAGE_FILES = "/", "/assets/"  # the page itself; it asks its user for the token
+SCRIPTS = ("element.js", "worklets.js")  # for the page, and for pages of others
+PAGE_PATHS = frozenset({"/", *(f"/{name}" for name in SCRIPTS)})
+PAGE_FILES = "/assets/"  # the page itself; it asks its user for the token
 # The ephemeral key in the request is the authentication.
 KEYED_PATHS = re.compile(
     r"/sdp|/audio|/api/v1/voice/session/[^/]+/sdp|/api/v1/keys/exchange|/api/v1/push/actions"
@@ -355,7 +357,7 @@ def named_user(value: str) -> str:
 
 
 def _is_page(path: str) -> bool:
-    return path == PAGE_PATH or path.startswith(PAGE_FILES)
+    return path in PAGE_PATHS or path.startswith(PAGE_FILES)
 
 
 def _is_engine(path: str) -> bool:
