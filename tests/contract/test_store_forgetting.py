@@ -20,6 +20,8 @@ from tests.contract.records import (
     milestone,
     one_time_key,
     person,
+    push_message,
+    push_subscription,
     recording,
     reminder,
     session,
@@ -77,6 +79,8 @@ async def fill(store: FullStore, who: str, words: str = "words", entries: int = 
             Announce(event(**of, session_id=f"vs_{who}", data=f'{{"a":"{words}"}}'.encode())),
             Announce(event(**by, session_id=None, data=f'{{"b":"{words}"}}'.encode())),
             Put(one_time_key(f"k_{who}", **by)),
+            Put(push_subscription(f"p {who}", **by)),
+            Put(push_message(f"n {who}", f"p {who}", **by)),
             DropConversation(uid(f"gone {who}"), who),
         ]
     )

@@ -94,6 +94,8 @@ async def running(here: Server) -> AsyncIterator[None]:
             if not here.instance.alone:
                 chores.append(group.create_task(here.relay.run(), name="relay"))
             chores.append(group.create_task(here.reminders.run(), name="reminders"))
+            if here.push is not None:
+                chores.append(group.create_task(here.push.run(), name="notices"))
             if here.hardware is not None:
                 door = here.hardware.run(here.answering)
                 chores.append(group.create_task(door, name="hardware"))

@@ -23,6 +23,7 @@ from vivavoce.app.agent import check_agent, open_agent
 from vivavoce.app.engine import UPLOADS, EmbeddedEngine, chat_brain, refused_at_v1, voices_of
 from vivavoce.app.intents import AgentIntents
 from vivavoce.app.lifecycle import Server, running
+from vivavoce.app.push import push_of
 from vivavoce.app.settings import EMBEDDED, Settings, plain, variable
 from vivavoce.app.settings.parts import EMBEDDED_MODEL, NOBODY
 from vivavoce.app.tools import Toolset
@@ -234,6 +235,16 @@ def assemble(
         elsewhere=None if intents.context is None else intents.context.of,
     )
     voice = Voice(parts)
+    agenda = Agenda(
+        store,
+        journal,
+        clock,
+        check_voice=profile.check_voice,
+        limits=lambda: shares.of_sessions(profile.agent.session_limits()),
+        time_zone=settings.time_zone,
+        changed=voice.inform,
+        shares=shares,
+    )
     conductor = Conductor(parts, voice, approvals, partial(offer, tools), rules_of(settings))
     library = Library(store, journal, clock, voice, agent.name, shares)
     clear = nothing if inside is None else inside.clear_kept
@@ -275,16 +286,7 @@ def assemble(
             without_calls=executor.without,
             relay=relay,
         ),
-        agenda=Agenda(
-            store,
-            journal,
-            clock,
-            check_voice=profile.check_voice,
-            limits=lambda: shares.of_sessions(profile.agent.session_limits()),
-            time_zone=settings.time_zone,
-            changed=voice.inform,
-            shares=shares,
-        ),
+        agenda=agenda,
         tickets=Tickets(clock, home=name),
         streams=stream_tokens(settings, clock),
         browsers=browser_keys(settings, clock, store, journal),
@@ -304,6 +306,18 @@ def assemble(
         intents=intents,
         engine=engine,
         standby=standby,
+        push=push_of(
+            settings,
+            store=store,
+            journal=journal,
+            clock=clock,
+            notifier=notifier,
+            agenda=agenda,
+            reminders=reminders,
+            work=work,
+            questions=questions,
+            approvals=approvals,
+        ),
     )
 
     server.hardware = _hardware(server)

@@ -28,7 +28,7 @@ from vivavoce.wire.records.plans import (
     Todo,
     Watch,
 )
-from vivavoce.wire.records.reach import OneTimeKey, Purpose
+from vivavoce.wire.records.reach import OneTimeKey, Purpose, PushMessage, PushSubscription
 from vivavoce.wire.records.talk import (
     Change,
     Conversation,
@@ -362,6 +362,24 @@ class Store(AgendaStore, Leases, Protocol):
     async def take_key(self, digest: str, purpose: Purpose) -> OneTimeKey | None:
         """The key of this hash, which is gone now: of several that ask, one has it. It may be too
         old."""
+        ...
+
+    async def push_subscriptions(self, *, user_id: str) -> list[PushSubscription]:
+        """The oldest first."""
+        ...
+
+    async def push_subscription(self, subscription_id: str) -> PushSubscription | None:
+        """Whoever's it is: for the server itself."""
+        ...
+
+    async def claim_pushes(
+        self, *, now: datetime, until: datetime, limit: int
+    ) -> list[PushMessage]:
+        """Notices that are due, for whoever asks alone until then."""
+        ...
+
+    async def next_push(self) -> datetime | None:
+        """When the next notice is due, or is somebody's to look at."""
         ...
 
     async def task(self, task_id: str, *, user_id: str | None) -> Task | None:

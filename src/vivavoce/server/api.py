@@ -40,6 +40,7 @@ _TAGS = {
     "Session": "Voice sessions: opened, listed, read, gone on with and ended.",
     "WebRTC": "How a client gets its call: the offer, its sound by WebSocket, the ICE servers.",
     "Keys": "How a browser on a page of somebody else's comes in.",
+    "Notices": "To browsers whose page is closed.",
     "Tools": "What the model may call, and calls of your own by the same way.",
     "Tasks": "Delegated work, questions of tools, and requests for a yes.",
     "Conductor": "For native apps that speak and run tools themselves; the rest is a WebSocket.",
@@ -93,6 +94,7 @@ def _routers() -> tuple[APIRouter, ...]:
         events,
         keys,
         plans,
+        push,
         sessions,
         tools,
     )
@@ -110,6 +112,7 @@ def _routers() -> tuple[APIRouter, ...]:
         events.v1,
         conversations.router,
         plans.router,
+        push.router,
     )
 
 

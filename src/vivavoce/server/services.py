@@ -37,6 +37,7 @@ from vivavoce.runtime.people.reminders import Reminders
 from vivavoce.runtime.ports import Clock, InstanceSeen, Store, Toolbox
 from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.provider.providers import Providers
+from vivavoce.runtime.push.service import Push
 from vivavoce.runtime.relay import Relay
 from vivavoce.runtime.sessions.library import Library
 from vivavoce.runtime.sessions.profile import Profile
@@ -231,6 +232,7 @@ class Services:
     standby: Embedded | None = None
     """The engine where another provider serves."""
     hardware: Hardware | None = None
+    push: Push | None = None
 
 
 CONNECTING_SECONDS = 15.0

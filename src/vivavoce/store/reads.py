@@ -46,6 +46,8 @@ from vivavoce.store.schema import (
     messages,
     milestones,
     outbox,
+    push_messages,
+    push_subscriptions,
     recordings,
     reminders,
     snapshots,
@@ -69,6 +71,7 @@ from vivavoce.wire.records.plans import (
     Todo,
     Watch,
 )
+from vivavoce.wire.records.reach import PushSubscription
 from vivavoce.wire.records.talk import (
     Conversation,
     Entry,
@@ -274,6 +277,16 @@ TOOL_STATS = select(
 ).where(tool_calls.c.tool == bindparam("tool"))
 USER_TOOL_STATS = TOOL_STATS.where(tool_calls.c.user_id == bindparam("user_id"))
 TOKENS = select(access_tokens).order_by(access_tokens.c.name)
+PUSHED_TO = by(push_subscriptions, "user_id").order_by(
+    push_subscriptions.c.created_at, push_subscriptions.c.id
+)
+PUSH_SUBSCRIPTION = by(push_subscriptions, "id")
+NEXT_PUSH = (
+    select(push_messages.c.due_at)
+    .where(push_messages.c.status == "pending")
+    .order_by(push_messages.c.due_at)
+    .limit(1)
+)
 
 _OPEN = delegated_tasks.c.status.in_(("running", "waiting"))
 ANY_TASK = by(delegated_tasks, "id")
@@ -349,6 +362,18 @@ class WorkReads(Reads):
         if user_id is None:
             return await self._read.row(_to_stats, TOOL_STATS, tool=tool)
         return await self._read.row(_to_stats, USER_TOOL_STATS, tool=tool, user_id=user_id)
+
+    async def push_subscriptions(self, *, user_id: str) -> list[PushSubscription]:
+        return await self._read.all(rows.PUSH_SUBSCRIPTIONS.record, PUSHED_TO, user_id=user_id)
+
+    async def push_subscription(self, subscription_id: str) -> PushSubscription | None:
+        return await self._read.one(
+            rows.PUSH_SUBSCRIPTIONS.record, PUSH_SUBSCRIPTION, id=subscription_id
+        )
+
+    async def next_push(self) -> datetime | None:
+        found = await self._read.all(_to_fields, NEXT_PUSH)
+        return found[0]["due_at"] if found else None
 
     async def access_tokens(self) -> list[AccessToken]:
         return await self._read.all(rows.TOKENS.record, TOKENS)

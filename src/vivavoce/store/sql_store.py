@@ -15,7 +15,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, Row, Select, bindparam, delete, func, select, tuple_
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Row,
+    Select,
+    bindparam,
+    delete,
+    func,
+    select,
+    tuple_,
+    update,
+)
 from sqlalchemy.exc import DBAPIError
 
 from vivavoce.errors import Unavailable
@@ -27,12 +38,12 @@ from vivavoce.store.migrate import prepare
 from vivavoce.store.reader import CommitListener, Reader, within
 from vivavoce.store.reads import PlanReads, TalkReads, WorkReads
 from vivavoce.store.retention import forgetting, owned, steps
-from vivavoce.store.rows import APPROVALS, EVENTS, KEYS, SESSIONS, TASKS, Rows
-from vivavoce.store.schema import events, log_head, one_time_keys, reminders
+from vivavoce.store.rows import APPROVALS, EVENTS, KEYS, PUSH_MESSAGES, SESSIONS, TASKS, Rows
+from vivavoce.store.schema import events, log_head, one_time_keys, push_messages, reminders
 from vivavoce.store.search import INDEX
 from vivavoce.store.transaction import CLAIM, Held, Performer, explain
 from vivavoce.store.writer import Writer
-from vivavoce.wire.records.reach import OneTimeKey
+from vivavoce.wire.records.reach import OneTimeKey, PushMessage
 from vivavoce.wire.records.talk import Change, LogEvent
 
 log = logging.getLogger(__name__)
@@ -65,6 +76,22 @@ CLAIMED = select(reminders.c.id).where(
     reminders.c.status == "waiting",
 )
 
+_at = bindparam("at", type_=push_messages.c.due_at.type)
+_due = (push_messages.c.status == "pending", push_messages.c.due_at <= _at)
+CLAIM_PUSHES = (
+    update(push_messages)
+    .where(
+        push_messages.c.id.in_(
+            select(push_messages.c.id)
+            .where(*_due)
+            .order_by(push_messages.c.due_at)
+            .limit(bindparam("limit"))
+        ),
+        *_due,  # again: somebody else may have taken it while we waited for the row
+    )
+    .values(due_at=bindparam("until", type_=push_messages.c.due_at.type))
+    .returning(*push_messages.c)
+)
 TAKE_KEY = (
     delete(one_time_keys)
     .where(one_time_keys.c.digest == bindparam("of"), one_time_keys.c.purpose == bindparam("for"))
@@ -259,6 +286,15 @@ class SqlStore(TalkReads, WorkReads, PlanReads):
             return []
         await self._open().writer.run(lambda connection: connection.execute(CLAIM, given).rowcount)
         return await self._read.all(_id, CLAIMED, ids=list(ids), by=by)
+
+    async def claim_pushes(
+        self, *, now: datetime, until: datetime, limit: int
+    ) -> list[PushMessage]:
+        def claim(connection: Connection) -> list[PushMessage]:
+            given = {"at": now, "until": until, "limit": within(limit)}
+            return [PUSH_MESSAGES.record(row) for row in connection.execute(CLAIM_PUSHES, given)]
+
+        return await self._open().writer.run(claim)
 
     async def take_key(self, digest: str, purpose: str) -> OneTimeKey | None:
         def take(connection: Connection) -> OneTimeKey | None:

@@ -34,6 +34,7 @@ from vivavoce.app.settings.parts import (
     ShareSettings,
     Words,
 )
+from vivavoce.app.settings.push import PushSettings
 from vivavoce.app.settings.wyoming import WyomingSettings
 from vivavoce.app.settings.wyoming import check as check_wyoming
 from vivavoce.runtime.ports import Retention
@@ -151,6 +152,7 @@ class PlaceSettings(BaseSettings):
 class Settings(
     ConductorSettings,
     WyomingSettings,
+    PushSettings,
     ShareSettings,
     RoleSettings,
     AuthSettings,

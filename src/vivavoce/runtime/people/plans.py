@@ -19,7 +19,7 @@ from vivavoce.language.en.recurrence.rules import joined, parts_of
 from vivavoce.language.en.understanding import understand
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Shares
-from vivavoce.runtime.people.due import zone_or
+from vivavoce.runtime.people.due import after_this_time, anchor_of, zone_or
 from vivavoce.runtime.ports import Clock, Store
 from vivavoce.wire.clean import clean_line, clean_text
 from vivavoce.wire.records.plans import (
@@ -39,6 +39,7 @@ from vivavoce.wire.values import Value
 DAY = timedelta(days=1)
 _UNLIMITED = Shares()
 RETRACTED = "It was retracted; talk about it to have it again."
+IS_DONE = "It is done."
 
 
 class Plan(Value):
@@ -188,6 +189,44 @@ class Agenda:
             if todo != before:
                 todo = replace(todo, updated_at=self._clock.now())
                 await self._put(todo, before)
+        return todo
+
+    async def done(self, todo_id: str, user_id: str) -> Todo:
+        """Ticked off: of one that recurs the time that it is about now, and the next one comes.
+        Raises `Conflict`."""
+        async with self._changing:
+            before = await self._todo(todo_id, user_id)
+            if before.status is TodoStatus.RETRACTED:
+                raise Conflict(RETRACTED)
+            now = self._clock.now()
+            todo = None
+            if before.recurrence_rule:
+                zone = await self._zone(user_id)
+                todo = await asyncio.to_thread(after_this_time, before, now, zone)
+            todo = todo or replace(before, status=TodoStatus.COMPLETED)
+            if todo != before:
+                todo = replace(todo, updated_at=now)
+                await self._put(todo, before)
+        return todo
+
+    async def put_off(self, todo_id: str, user_id: str, *, of: datetime, to: datetime) -> Todo:
+        """Its time `of` is at `to`, this once: what recurs goes on by its rule. Raises
+        `Conflict`."""
+        async with self._changing:
+            before = await self._todo(todo_id, user_id)
+            if not before.status.open:
+                raise Conflict(RETRACTED if before.status is TodoStatus.RETRACTED else IS_DONE)
+            todo = replace(
+                before,
+                scheduled_at=to,
+                scheduled_words=None,
+                status=TodoStatus.RESCHEDULED,
+                updated_at=self._clock.now(),
+            )
+            if before.recurrence_rule:
+                moved = before.moved_from if before.scheduled_at == of else None
+                todo = replace(todo, recurs_from=anchor_of(before), moved_from=moved or of)
+            await self._put(todo, before)
         return todo
 
     async def drop_todo(self, todo_id: str, user_id: str) -> None:

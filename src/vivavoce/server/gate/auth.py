@@ -46,7 +46,9 @@ SCRIPTS = ("element.js", "worklets.js")  # for the page, and for pages of others
 PAGE_PATHS = frozenset({"/", *(f"/{name}" for name in SCRIPTS)})
 PAGE_FILES = "/assets/"  # the page itself; it asks its user for the token
 # The ephemeral key in the request is the authentication.
-KEYED_PATHS = re.compile(r"/sdp|/audio|/api/v1/voice/session/[^/]+/sdp|/api/v1/keys/exchange")
+KEYED_PATHS = re.compile(
+    r"/sdp|/audio|/api/v1/voice/session/[^/]+/sdp|/api/v1/keys/exchange|/api/v1/push/actions"
+)
 MAKE_KEYS = "/api/v1/keys"
 # EventSource has no headers: `?token=` serves as well.
 STREAM_PATHS = re.compile(r"/events|/api/v1/voice/session/(?P<session>[^/]+)/events(/token)?")

@@ -23,7 +23,7 @@ from vivavoce.wire.records.plans import (
     SessionLimits,
     Todo,
 )
-from vivavoce.wire.records.reach import OneTimeKey
+from vivavoce.wire.records.reach import OneTimeKey, PushMessage, PushSubscription
 from vivavoce.wire.records.work import Approval, AuditLine, Json, Role, Task
 from vivavoce.wire.values import Record, Value
 
@@ -265,6 +265,8 @@ AnyRecord = (
     | Delivery
     | AccessToken
     | OneTimeKey
+    | PushSubscription
+    | PushMessage
 )
 
 
@@ -308,6 +310,14 @@ class DropMilestone(Value):
     """One that is not there is no error."""
 
     id: str
+
+
+class DropPush(Value):
+    """A browser takes no more notices; those on their way to it go too. One that is not there, or
+    not this user's, is no error."""
+
+    subscription_id: str
+    user_id: str
 
 
 class DropConversation(Value):
@@ -355,6 +365,7 @@ Change = (
     | Settle
     | Looked
     | DropMilestone
+    | DropPush
     | DropConversation
     | Announce
     | Within
