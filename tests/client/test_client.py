@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.docs_text import ROOT
 from tests.journeys.embedded import embedded
 from tests.journeys.stage import Stage
 from tests.talk.between import Between
@@ -266,3 +267,14 @@ def test_it_loads_nothing_of_a_server() -> None:
     look = f"import sys, vivavoce.client; print([n for n in {heavy} if n in sys.modules])"
     told = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "[]"
+
+
+async def test_the_example_of_the_documents_asks_and_says_what_was_done(tmp_path: Path) -> None:
+    example = ROOT / "docs" / "examples" / "app" / "ask.py"
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, str(example), st.url, "What is six times seven?", stdout=-1
+        )
+        told, _ = await child.communicate()
+    assert child.returncode == 0
+    assert told.decode().splitlines() == ["tool: calculate", "answer: That makes 42."]
