@@ -195,8 +195,9 @@ async def test_where_the_provider_dies_the_engine_takes_over_in_a_sentence_and_n
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("away", [3.0, 15.0, 60.0])
 async def test_after_a_network_that_was_gone_the_page_is_back_and_says_what_was_missed(
-    voice: Voice, tmp_path: Path
+    away: float, voice: Voice, tmp_path: Path
 ) -> None:
     """Seed 001 §5.3."""
     steps = [
@@ -206,7 +207,7 @@ async def test_after_a_network_that_was_gone_the_page_is_back_and_says_what_was_
         ("cut", None),
         ("mark", "cut"),
         ("state", "reconnecting"),
-        ("wait", 3.0),
+        ("wait", away),
         ("mend", None),
         ("mark", "mended"),
         ("state", "speaking"),
