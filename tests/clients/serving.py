@@ -44,12 +44,10 @@ class Served:
 
 
 @contextmanager
-def serve(
-    folder: Path, *, patience: float = 240, port: int | None = None, **settings: str
-) -> Iterator[Served]:
+def serve(folder: Path, *, patience: float = 240, **settings: str) -> Iterator[Served]:
     """Up with its models loaded, within so many seconds, and down again."""
     folder.mkdir(exist_ok=True)
-    port = port or free_port()
+    port = int(settings.pop("VIVAVOCE_PORT", 0)) or free_port()
     origin = f"http://127.0.0.1:{port}"
     with (folder / "server.log").open("ab") as log:
         process = subprocess.Popen(
