@@ -126,7 +126,9 @@ async def test_the_element_holds_a_conversation_on_a_page_of_another_origin(
         assert tag in text
         page.write_text(text.replace(tag, f'{tag}transport="{way}" '))
         shots = {"during": str(tmp_path / "during.png"), "after": str(tmp_path / "after.png")}
-        told, heard = await talked(there, "element.html", voice, tmp_path, **IN_THE_ELEMENT, **shots)
+        told, heard = await talked(
+            there, "element.html", voice, tmp_path, **IN_THE_ELEMENT, **shots
+        )
         kept = httpx.get(
             f"{there.served.origin}/api/v1/conversations",
             headers={"authorization": f"Bearer {TOKEN}"},

@@ -65,6 +65,7 @@ from vivavoce.server.gate.jwt import Jwks, JwtRules, JwtVerifier
 from vivavoce.server.gate.tickets import ConductorTokens, StreamTokens, Tickets
 from vivavoce.server.gate.tokens import AccessTokens, Logins
 from vivavoce.server.metrics import Metrics
+from vivavoce.server.page import page_paths
 from vivavoce.server.services import Background, Hardware, Options, exchanged_there
 from vivavoce.store import open_store
 from vivavoce.tools.remote import offer
@@ -638,6 +639,7 @@ def authenticator(
         own_key=own_key,
         browsers=browsers,
         key_makers=frozenset(settings.key_makers),
+        page_paths=page_paths(),
     )
 
 
