@@ -13,7 +13,7 @@ from vivavoce import __version__
 from vivavoce.server import problems
 from vivavoce.server.doors import status
 from vivavoce.server.gate.auth import OPEN_PATHS, AuthMode
-from vivavoce.server.page import mount_page
+from vivavoce.server.page import mount_authority, mount_page
 from vivavoce.server.services import Services
 
 _AT_ONCE = "/health"
@@ -72,6 +72,7 @@ class Doors:
                     self._app.include_router(router)
                 if (inside := self._here.engine or self._here.standby) is not None:
                     self._app.mount("/v1", inside.door())
+                mount_authority(self._app, lambda: self._here.options.authority)
                 mount_page(self._app)
                 self._open = True
 

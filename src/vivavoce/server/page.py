@@ -21,6 +21,9 @@ from starlette.responses import Response
 from starlette.staticfiles import NotModifiedResponse, StaticFiles
 from starlette.types import Scope
 
+from vivavoce.errors import NotFound
+from vivavoce.server.gate.auth import AUTHORITY
+
 BUILT = Path(__file__).parent / "static"
 INDEX, ASSETS = "index.html", "assets"
 PACKED = {"br": ".br", "gzip": ".gz"}
@@ -33,6 +36,20 @@ _KINDS = {
     ".webmanifest": "application/manifest+json",
 }
 _NOUGHT = re.compile(r"q=0(\.0*)?")
+
+
+def mount_authority(app: FastAPI, authority: Callable[[], Path | None]) -> None:
+    """What a phone installs so that it trusts the certificate that was made here."""
+
+    async def answer() -> Response:
+        file = authority()
+        if file is None:
+            raise NotFound("This server made no certificate.")
+        return FileResponse(
+            file, media_type="application/x-x509-ca-cert", headers={"Cache-Control": "no-cache"}
+        )
+
+    app.add_api_route(AUTHORITY, answer, methods=["GET", "HEAD"], include_in_schema=False)
 
 
 def page_paths(built: Path = BUILT) -> frozenset[str]:

@@ -42,6 +42,7 @@ from vivavoce.wire.records.work import ROLES, Role
 AuthMode = Literal["off", "token", "jwt"]
 
 OPEN_PATHS = frozenset({"/health", "/ready"})  # for probes; they tell nothing of anyone
+AUTHORITY = "/authority.crt"  # of our own certificate; a phone has to have it before it comes in
 PAGE_FILES = "/assets/"  # the page itself; it asks its user for the token
 # The ephemeral key in the request is the authentication.
 KEYED_PATHS = re.compile(
@@ -131,7 +132,7 @@ class Authenticator:
         if _is_engine(path):
             await self._watch_engine(scope)
             return Identity(None)
-        open_to_all = path in self._open_paths or path.startswith(PAGE_FILES)
+        open_to_all = path in self._open_paths or path.startswith(PAGE_FILES) or path == AUTHORITY
         if open_to_all or KEYED_PATHS.fullmatch(path):
             return Identity(None)
         if path in API_PATHS or path.startswith(API_FILES):
