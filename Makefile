@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
 # What locks/ names and nothing else: a file with another hash is refused.
 LOCKED := --no-deps --require-hashes -r
-EXTRAS := --extra engine --extra tools --extra auth --extra intents --extra push --extra wyoming
+EXTRAS := --extra engine --extra tools --extra auth --extra https --extra intents --extra push --extra wyoming
 SERVING := $(VENV)/.ready
 WORKING := $(VENV)/.ready-dev
 NODE := $(VENV)/.ready-node

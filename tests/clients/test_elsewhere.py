@@ -24,7 +24,7 @@ from tests.clients.serving import Served, serve
 from tests.clients.voice import Voice
 from tests.docs_text import ROOT
 from tests.journeys.process import free_port
-from vivavoce.server.api import BUILT
+from vivavoce.server.page import BUILT
 
 pytestmark = pytest.mark.timeout(240)  # a browser, ears and a mouth on whatever cores there are
 EXAMPLES = ROOT / "docs" / "examples" / "app"

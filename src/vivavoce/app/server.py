@@ -65,6 +65,7 @@ from vivavoce.server.gate.jwt import Jwks, JwtRules, JwtVerifier
 from vivavoce.server.gate.tickets import ConductorTokens, StreamTokens, Tickets
 from vivavoce.server.gate.tokens import AccessTokens, Logins
 from vivavoce.server.metrics import Metrics
+from vivavoce.server.page import page_paths
 from vivavoce.server.services import Background, Hardware, Options, exchanged_there
 from vivavoce.store import open_store
 from vivavoce.tools.remote import offer
@@ -88,9 +89,10 @@ def assemble(
     engine: EmbeddedEngine | None = None,
     alone: bool = False,
     standby: EmbeddedEngine | None = None,
+    own_port: int | None = None,
 ) -> Server:
     """The parts of a server. Tests put fakes in the place of the real ones. `alone`: nobody else
-    can use its database."""
+    can use its database. `own_port`: where it listens without TLS, for itself alone."""
     clock = clock or SystemClock()
     if provider is None and engine is None and settings.provider_url == EMBEDDED:
         engine = EmbeddedEngine(settings)
@@ -100,13 +102,16 @@ def assemble(
     limits = agent.limits
     store = store or open_store(settings.database_url)
     tokens = AccessTokens(store.access_tokens, clock=clock)
-    provider = provider or _provider(settings, clock, engine)
+    inner = settings
+    if own_port is not None:
+        inner = settings.model_copy(update={"host": "127.0.0.1", "port": own_port})
+    provider = provider or _provider(inner, clock, engine)
     if EMBEDDED in _fallbacks(settings, agent) and engine is None:
         standby = standby or _standing_by(settings)
     inside = engine or standby
     if inside is not None:
         inside.also_takes = tokens.is_operators
-    providers = _providers(settings, clock, provider, source, standby)
+    providers = _providers(inner, clock, provider, source, standby)
     shares = shares_of(settings)
     registry = Registry(
         max_sessions=settings.max_sessions,
@@ -638,6 +643,7 @@ def authenticator(
         own_key=own_key,
         browsers=browsers,
         key_makers=frozenset(settings.key_makers),
+        page_paths=page_paths(),
     )
 
 

@@ -1,32 +1,21 @@
-"""The app that the doors make: the API, its description of itself, and the page at `/`.
-
-A server without the page's files is whole but for the page; its front door is
-then the API's description. The files say nothing of anyone, so they need no
-token (`gate/auth.py`); what the page asks for, it asks for as its user.
-"""
+"""The app that the doors make: the API, its description of itself, and the page (`page.py`)."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from os import PathLike, stat_result
-from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Request
-from fastapi.responses import FileResponse, RedirectResponse
+from fastapi import APIRouter, FastAPI
 from fastapi_offline import FastAPIOffline
-from starlette.responses import Response
-from starlette.staticfiles import StaticFiles
 from starlette.types import Lifespan, Receive, Scope, Send
 
 from vivavoce import __version__
 from vivavoce.server import problems
 from vivavoce.server.doors import status
-from vivavoce.server.gate.auth import OPEN_PATHS, SCRIPTS, AuthMode
+from vivavoce.server.gate.auth import OPEN_PATHS, AuthMode
+from vivavoce.server.page import mount_authority, mount_page
 from vivavoce.server.services import Services
 
-BUILT = Path(__file__).parent / "static"
 _AT_ONCE = "/health"
 _ABOUT = """Talk to your tools: voice sessions, tools and events of a Vivavoce server.
 
@@ -83,6 +72,7 @@ class Doors:
                     self._app.include_router(router)
                 if (inside := self._here.engine or self._here.standby) is not None:
                     self._app.mount("/v1", inside.door())
+                mount_authority(self._app, lambda: self._here.options.authority)
                 mount_page(self._app)
                 self._open = True
 
@@ -132,58 +122,6 @@ def build(here: Services, lifespan: Lifespan[FastAPI], *, mode: AuthMode) -> Doo
     _describe_keys(app, mode)
     _describe_this(app, here)
     return Doors(app, here)
-
-
-def mount_page(app: FastAPI, built: Path = BUILT) -> bool:
-    """Put the page at `/`. False if it was not built, and `/` leads to the API."""
-    index = built / "index.html"
-    if not index.is_file():
-        app.add_api_route("/", _front, include_in_schema=False)
-        return False
-
-    async def page() -> FileResponse:
-        # It names the files of this build, so it is asked for anew each time.
-        return FileResponse(index, headers={"Cache-Control": "no-cache"})
-
-    app.add_api_route("/", page, methods=["GET", "HEAD"], include_in_schema=False)
-    app.mount("/assets", _Assets(directory=built / "assets"), name="page assets")
-    scripts = StaticFiles(directory=built)
-    for name in SCRIPTS:
-        app.add_api_route(
-            f"/{name}", _script(scripts, name), methods=["GET", "HEAD"], include_in_schema=False
-        )
-    return True
-
-
-def _script(scripts: StaticFiles, name: str) -> Callable[[Request], Awaitable[Response]]:
-    """A file whose name stays when it changes: whoever has it asks whether it is the same."""
-
-    async def script(request: Request) -> Response:
-        answer = await scripts.get_response(name, request.scope)
-        answer.headers["Cache-Control"] = "no-cache"
-        return answer
-
-    return script
-
-
-async def _front() -> RedirectResponse:
-    """Without a page to talk to, whoever opens the address finds the API."""
-    return RedirectResponse("/docs")
-
-
-class _Assets(StaticFiles):
-    """Their names change with their content: what has them need never ask again."""
-
-    def file_response(
-        self,
-        full_path: str | PathLike[str],
-        stat_result: stat_result,
-        scope: Scope,
-        status_code: int = 200,
-    ) -> Response:
-        response = super().file_response(full_path, stat_result, scope, status_code)
-        response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
-        return response
 
 
 def _describe_keys(app: FastAPI, mode: AuthMode) -> None:

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal, Protocol, TypeVar, cast
 
 from fastapi import Depends, Header, Path, Query, Request
@@ -183,6 +184,8 @@ class Options:
     runtime_start_seconds: float = 10.0
     ice_servers: tuple[Mapping[str, Any], ...] = ()
     ice_transport_policy: Literal["all", "relay"] = "all"
+    authority: FilePath | None = None
+    """Of the certificate that was made here: for phones to install."""
 
 
 @dataclass(slots=True, kw_only=True)

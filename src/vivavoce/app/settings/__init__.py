@@ -20,6 +20,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from pydantic_settings.exceptions import SettingsError as SourceError
 
+from vivavoce.app.settings.https import HttpsSettings
 from vivavoce.app.settings.parts import (
     BRAINS,
     EMBEDDED,
@@ -153,6 +154,7 @@ class Settings(
     ConductorSettings,
     WyomingSettings,
     PushSettings,
+    HttpsSettings,
     ShareSettings,
     RoleSettings,
     AuthSettings,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Depends
@@ -11,7 +12,7 @@ from pydantic import ConfigDict, Field
 from vivavoce.errors import Unavailable
 from vivavoce.runtime.push.service import Action, Push
 from vivavoce.server.problems import errors
-from vivavoce.server.schemas.fields import Request, Timestamp, View
+from vivavoce.server.schemas.fields import NUMBER, Request, Timestamp, View
 from vivavoce.server.services import AsRole, Here, Services, User, json_only, paced
 from vivavoce.wire.records.reach import PushSubscription
 
@@ -42,7 +43,7 @@ class SubscribeRequest(Request):
 
     endpoint: str = Field(max_length=2000)
     keys: PushKeys
-    expiration_time: float | None = Field(default=None, alias="expirationTime")
+    expiration_time: Annotated[float | None, NUMBER] = Field(default=None, alias="expirationTime")
     device: str = Field(default="", max_length=100)
 
 

@@ -42,8 +42,7 @@ from vivavoce.wire.records.work import ROLES, Role
 AuthMode = Literal["off", "token", "jwt"]
 
 OPEN_PATHS = frozenset({"/health", "/ready"})  # for probes; they tell nothing of anyone
-SCRIPTS = ("element.js", "worklets.js")  # for the page, and for pages of others
-PAGE_PATHS = frozenset({"/", *(f"/{name}" for name in SCRIPTS)})
+AUTHORITY = "/authority.crt"  # of our own certificate; a phone has to have it before it comes in
 PAGE_FILES = "/assets/"  # the page itself; it asks its user for the token
 # The ephemeral key in the request is the authentication.
 KEYED_PATHS = re.compile(
@@ -102,6 +101,7 @@ class Authenticator:
         browsers: BrowserKeys | None = None,
         key_makers: frozenset[str] = frozenset(),
         open_paths: frozenset[str] = OPEN_PATHS,
+        page_paths: frozenset[str] = frozenset({"/"}),
     ) -> None:
         """`execute` is the least role that may call tools itself; `own_key` is what our own
         sideband shows at the engine, and never has to wait. `key_makers` are the names of
@@ -119,7 +119,7 @@ class Authenticator:
         self._tokens, self._jwt, self._logins = tokens, jwt, logins
         self._streams, self._runtimes, self._execute = streams, runtimes, execute
         self._browsers, self._key_makers = browsers, key_makers
-        self._open_paths = open_paths
+        self._open_paths = open_paths | page_paths
 
     async def identify(self, scope: Scope) -> Identity:
         """Raises `Unauthorized`, `TokenExpired`, `Forbidden` for a role that is not enough,
@@ -132,7 +132,8 @@ class Authenticator:
         if _is_engine(path):
             await self._watch_engine(scope)
             return Identity(None)
-        if path in self._open_paths or KEYED_PATHS.fullmatch(path) or _is_page(path):
+        open_to_all = path in self._open_paths or path.startswith(PAGE_FILES) or path == AUTHORITY
+        if open_to_all or KEYED_PATHS.fullmatch(path):
             return Identity(None)
         if path in API_PATHS or path.startswith(API_FILES):
             return Identity(None)
@@ -354,10 +355,6 @@ def named_user(value: str) -> str:
     if not USER_ID.fullmatch(value):
         raise InvalidRequest("A user id takes letters, digits and ._@:+-, at most 128")
     return value
-
-
-def _is_page(path: str) -> bool:
-    return path in PAGE_PATHS or path.startswith(PAGE_FILES)
 
 
 def _is_engine(path: str) -> bool:

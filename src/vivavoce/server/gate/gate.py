@@ -66,7 +66,20 @@ _ALWAYS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 _CSP_BASE = "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-_CSP = f"default-src 'self'; img-src 'self' data:; media-src 'self' blob:; {_CSP_BASE}"
+# The page: what is not named here is nothing. No inline script or style, nothing of elsewhere;
+# requests to this server, and to where its users log in.
+_CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; "
+    "img-src 'self' data: blob:; media-src 'self' blob:; worker-src 'self'; "
+    "manifest-src 'self'; connect-src {connect}; " + _CSP_BASE
+)
+_OF_PAGES = {
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": (
+        "microphone=(self), screen-wake-lock=(self), camera=(), display-capture=(), "
+        "geolocation=(), payment=(), usb=(), serial=(), bluetooth=(), midi=()"
+    ),
+}
 # Swagger UI and ReDoc come from this server, and are started with an inline script.
 _CSP_DOCS = (
     "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
@@ -153,7 +166,10 @@ class Gate:
         audited: Refused | None = None,
         let_in: LetIn | None = None,
         per_second: int = 0,
+        connect: Iterable[str] = (),
     ) -> None:
+        """`connect`: origins that our own page may ask besides this server."""
+        self._policy = _CSP.format(connect=" ".join(("'self'", *connect)))
         self._app, self._audited, self._let_in = app, audited, let_in
         self._auth = auth
         self._hosts = frozenset(_bare(host) for host in allowed_hosts)
@@ -355,9 +371,9 @@ class Gate:
             headers.setdefault(name, value)
         kind = headers.get("content-type", "")
         if kind.startswith("text/html"):
-            headers.setdefault(
-                "Content-Security-Policy", _CSP_DOCS if passage.path in _DOCS else _CSP
-            )
+            policy = _CSP_DOCS if passage.path in _DOCS else self._policy
+            for name, value in {"Content-Security-Policy": policy, **_OF_PAGES}.items():
+                headers.setdefault(name, value)
         elif kind.startswith("application/json"):
             headers.setdefault("Cache-Control", "no-store")  # keys and conversations
         if self._origins:
