@@ -29,6 +29,7 @@ from vivavoce.server.page import BUILT
 pytestmark = pytest.mark.timeout(240)  # a browser, ears and a mouth on whatever cores there are
 EXAMPLES = ROOT / "docs" / "examples" / "app"
 SENTENCE = "There are seven apples on the kitchen table."
+LONG = f"{SENTENCE[:-1]}, and the old garden behind the church is full of red and white roses."
 WORDS = ["apples", "kitchen"]
 TOKEN = "a-token-that-is-long-enough"
 
@@ -88,12 +89,12 @@ def _wait(url: str) -> None:
 
 
 async def talked(
-    there: Elsewhere, page: str, voice: Voice, folder: Path, **more: Any
+    there: Elsewhere, page: str, voice: Voice, folder: Path, *, said: str = SENTENCE, **more: Any
 ) -> tuple[list[str], str]:
     """What the page was told, and what was heard of it."""
     heard = folder / "heard.wav"
     wish = {
-        "wav": str(sound.microphone(folder / "microphone.wav", await voice.say(SENTENCE))),
+        "wav": str(sound.microphone(folder / "microphone.wav", await voice.say(said))),
         "words": WORDS,
         "heard": str(heard),
         "page": f"{there.origin}/{page}",
@@ -142,6 +143,26 @@ async def test_the_element_holds_a_conversation_on_a_page_of_another_origin(
     assert situations[-1] == "idle"
     assert "user: What is six times seven?" in told
     assert kept["conversations"] == [], "it is the app's user's, and nobody else's"
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("way", ["webrtc", "websocket"])
+async def test_an_answer_stops_at_a_press_of_the_button(
+    way: str, voice: Voice, tmp_path: Path
+) -> None:
+    with elsewhere(tmp_path) as there:
+        page = there.home / "element.html"
+        text = page.read_text(encoding="utf-8")
+        page.write_text(text.replace("<vivavoce-voice ", f'<vivavoce-voice transport="{way}" '))
+        wish = {
+            "talk": "vivavoce-voice [part=button]",
+            "interrupt": "vivavoce-voice [part=interrupt]",
+            "interrupted": "vivavoce-voice .line.assistant .remark",
+        }
+        told, heard = await talked(there, "element.html", voice, tmp_path, said=LONG, **wish)
+    [answer] = [one for one in told if one.startswith("assistant:")][-1:]
+    assert "rose" not in answer, "what was not heard is not told as said"
+    assert "rose" not in heard.lower()
 
 
 @pytest.mark.full
