@@ -1,5 +1,5 @@
-"""Pages of others, as the quickstart for apps has them, on an origin of their own in Chromium: a call
-by hand, an app made with the client's package, and the element. Real voices and real sound."""
+"""Pages of others, as the quickstart for apps has them, on an origin of their own in Chromium: a
+call by hand, an app made with the client's package, and the element. Real voices and real sound."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from tests.clients.serving import Served, serve
 from tests.clients.voice import Voice
 from tests.docs_text import ROOT
 from tests.journeys.process import free_port
+from vivavoce.server.page import BUILT
 
 pytestmark = pytest.mark.timeout(240)  # a browser, ears and a mouth on whatever cores there are
 EXAMPLES = ROOT / "docs" / "examples" / "app"
@@ -42,15 +43,15 @@ class Elsewhere:
 
 
 @contextmanager
-def elsewhere(folder: Path, **settings: str) -> Iterator[Elsewhere]:
+def elsewhere(folder: Path) -> Iterator[Elsewhere]:
     port = free_port()
     origin = f"http://127.0.0.1:{port}"
-    own = {
-        "VIVAVOCE_ALLOWED_ORIGINS": origin,
-        "VIVAVOCE_AUTH": "token",
-        "VIVAVOCE_AUTH_TOKEN": TOKEN,
-    }
-    with serve(folder / "server", **own, **settings) as served:
+    with serve(
+        folder / "server",
+        VIVAVOCE_ALLOWED_ORIGINS=origin,
+        VIVAVOCE_AUTH="token",
+        VIVAVOCE_AUTH_TOKEN=TOKEN,
+    ) as served:
         home = folder / "app"
         shutil.copytree(EXAMPLES, home)
         for file in (one for one in home.rglob("*") if one.suffix in (".html", ".js")):
@@ -169,3 +170,17 @@ async def test_the_packages_in_a_fresh_project_make_the_app_of_the_quickstart(
         told, heard = await talked(there, "vite/dist/index.html", voice, tmp_path, **wish)
     assert any(word in heard.lower() for word in WORDS), heard
     assert "user: What is six times seven?" in told
+
+
+async def test_the_element_is_for_everybody_in_every_state_on_a_narrow_page(tmp_path: Path) -> None:
+    axe = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
+    wav = sound.write(tmp_path / "silence.wav", sound.silence(1))
+    wish = {"element": str(BUILT / "element.js"), "axe": str(axe), "wav": str(wav)}
+    told = (await scene("element", wish)).all("state")
+    assert len(told) == 36
+    assert [(one["name"], one["wrong"]) for one in told if one["wrong"]] == []
+    assert {one["width"] for one in told} == {320}
+    shown = {one["name"]: one["shown"] for one in told if one["layout"] == "card"}
+    assert shown["asking"] == "Waiting for your yes"
+    assert shown["muted"] == "Your microphone is off"
+    assert shown["reconnecting"] == "Connection lost"

@@ -37,6 +37,8 @@ class Server:
             "VIVAVOCE_API_KEY": provider.key or "",
             "VIVAVOCE_SIDEBAND_DELAY": "0.05",
             "VIVAVOCE_SESSIONS_PER_10_MINUTES": "0",
+            # The embedded engine would load its models wherever they happen to be there.
+            "VIVAVOCE_FALLBACKS": "none",
             **settings,
         }
         self._process: asyncio.subprocess.Process | None = None

@@ -44,9 +44,9 @@ class App(SimpleHTTPRequestHandler):
 
     def end_headers(self) -> None:
         # Optional: all that the element needs, and nothing else.
-        live = self.voice.replace("http", "ws", 1)
-        policy = f"default-src 'self'; script-src 'self' {self.voice}; connect-src 'self' {self.voice} {live}"
-        self.send_header("Content-Security-Policy", policy)
+        scripts = f"script-src 'self' {self.voice}"
+        asked = f"connect-src 'self' {self.voice} {self.voice.replace('http', 'ws', 1)}"
+        self.send_header("Content-Security-Policy", f"default-src 'self'; {scripts}; {asked}")
         super().end_headers()
 
 

@@ -5,6 +5,7 @@ import type { Situation } from "@vivavoce/client";
 export interface Strings {
   /** What it is doing, in a few words. */
   readonly situations: Readonly<Record<Situation, string>>;
+  readonly waiting: string;
   readonly muted: string;
   readonly ended: string;
   readonly start: string;
@@ -49,6 +50,7 @@ const ENGLISH: Strings = {
     locked: "You are not logged in here",
     failed: "That did not work",
   },
+  waiting: "Waiting for your yes",
   muted: "Your microphone is off",
   ended: "The conversation has ended",
   start: "Start talking",
@@ -92,6 +94,7 @@ const GERMAN: Strings = {
     locked: "Sie sind hier nicht angemeldet",
     failed: "Das hat nicht geklappt",
   },
+  waiting: "Ich warte auf Ihr Ja",
   muted: "Ihr Mikrofon ist aus",
   ended: "Das Gespräch ist beendet",
   start: "Gespräch beginnen",

@@ -16,6 +16,7 @@ export const styles = css`
     --_radius: var(--vivavoce-radius, 18px);
     --_orb: var(--vivavoce-orb-size, 9rem);
     display: block;
+    position: relative;
     box-sizing: border-box;
     min-inline-size: 17rem;
     max-inline-size: 28rem;
@@ -173,8 +174,10 @@ export const styles = css`
     border-end-start-radius: 0.3rem;
     background: var(--_bubble);
     overflow-wrap: anywhere;
-    white-space: pre-wrap;
     align-self: flex-start;
+  }
+  .text {
+    white-space: pre-wrap;
   }
   .line.user {
     align-self: flex-end;
@@ -264,22 +267,33 @@ export const styles = css`
     white-space: nowrap;
   }
   :host([layout="button"]) {
+    --_orb: var(--vivavoce-orb-size, 3.25rem);
     min-inline-size: 0;
-    max-inline-size: max-content;
+    inline-size: fit-content;
   }
   :host([layout="button"]) .card {
-    padding: 0.5rem;
-    border-radius: 999px;
-    flex-direction: row;
-    align-items: center;
+    padding: 0.4rem 0.8rem 0.4rem 0.4rem;
+    border-radius: calc(var(--_orb) / 2 + 0.5rem);
   }
   :host([layout="button"]) .talk {
-    flex-direction: row;
+    flex-flow: row wrap;
   }
-  :host([layout="button"]) {
-    --_orb: var(--vivavoce-orb-size, 3rem);
+  :host([layout="button"]) .orb {
+    flex: none;
   }
-  :host([layout="button"]) :is(.lines, form, .again) {
+  :host([layout="button"]) .state {
+    min-block-size: 0;
+  }
+  :host([layout="button"]) .approval {
+    margin: 0.4rem 0 0 0.4rem;
+  }
+  :host([layout="button"]) .note {
+    padding: 0 0.6rem 0.4rem;
+    flex-basis: 100%;
+    order: 1;
+    text-align: start;
+  }
+  :host([layout="button"]) :is(.lines, form, .again, .main.talks) {
     display: none;
   }
   @media (prefers-reduced-motion: no-preference) {

@@ -61,6 +61,7 @@ export class VivavoceVoice extends LitElement {
     layout: { reflect: true },
     theme: { reflect: true },
     noText: { type: Boolean, attribute: "no-text" },
+    remember: { type: Boolean },
     strings: { attribute: false },
     getToken: { attribute: false },
     context: { attribute: false },
@@ -83,6 +84,9 @@ export class VivavoceVoice extends LitElement {
   declare theme: string;
   /** There is no place to write. */
   declare noText: boolean;
+  /** When the page is loaded anew, what was talked about is there again, and a talk goes on. Then it
+   * asks the server before anybody presses anything. */
+  declare remember: boolean;
   /** Other words than those of the page's language. */
   declare strings: Partial<Strings>;
   /** Instead of `token-url`: the user's token. */
@@ -101,7 +105,7 @@ export class VivavoceVoice extends LitElement {
     super();
     this.url = this.tokenUrl = this.transport = this.conversation = this.voice = this.task = "";
     this.layout = this.theme = "";
-    this.noText = false;
+    this.noText = this.remember = false;
     this.strings = {};
     this.getToken = this.context = null;
   }
@@ -159,6 +163,11 @@ export class VivavoceVoice extends LitElement {
     if (other && this.hasUpdated) this.#drop();
   }
 
+  protected override firstUpdated(): void {
+    // The server may be away, or not know us any more: then it is as if nothing had been.
+    if (this.remember) void this.client?.recall().catch(() => undefined);
+  }
+
   protected override updated(): void {
     this.#drawOrb();
     const lines = this.renderRoot.querySelector(".lines");
@@ -179,12 +188,14 @@ export class VivavoceVoice extends LitElement {
         <button type="button" class="orb" part="orb" aria-label=${label} @click=${this.#toggle}>
           <canvas aria-hidden="true"></canvas>
         </button>
-        <p class="state" part="state" aria-hidden="true">${this.#stateWords(state, said)}</p>
+        <p class="state" part="state" aria-hidden="true">${!talking && this.layout === "button" && !state?.problem
+            ? label
+            : this.#stateWords(state, said)}</p>
         ${this.#notes(state, said)}
         <div class="buttons" part="buttons">
           <button
             type="button"
-            class=${talking ? "main end" : "main"}
+            class=${talking ? "main talks end" : "main talks"}
             part="button"
             @click=${this.#toggle}
           >
@@ -272,9 +283,9 @@ export class VivavoceVoice extends LitElement {
     const who = kind === "user" ? said.you : kind === "assistant" ? said.assistant : "";
     const open = done ? "" : " open";
     return html`<li class="line ${kind}${open}" part="line ${kind}" data-role=${kind} data-done=${done}
-      >${who ? html`<span class="unseen">${who}: </span>` : nothing}${visible(text)}${cut
-        ? html`… <span class="remark">${said.interrupted}</span>`
-        : nothing}${failed && kind === "user"
+      >${who ? html`<span class="unseen">${who}: </span>` : nothing}<span class="text"
+        >${visible(text)}${cut ? "…" : nothing}</span
+      >${cut ? html` <span class="remark">${said.interrupted}</span>` : nothing}${failed && kind === "user"
         ? html` <span class="remark">${said.notSent} ${note}</span>`
         : note
           ? html` <span class="remark">${visible(note)}</span>`
@@ -340,6 +351,7 @@ export class VivavoceVoice extends LitElement {
   #stateWords(state: State | undefined, said: Strings): string {
     if (!state) return said.situations.idle;
     if (orbState(state) === "muted") return said.muted;
+    if (waits(state)) return said.waiting;
     const ended = sessionStatus(state) === "ended" && state.stage !== "writing";
     return ended ? said.ended : said.situations[situation(state)];
   }
@@ -349,7 +361,9 @@ export class VivavoceVoice extends LitElement {
     if (!state) return "";
     const status = sessionStatus(state);
     const last = state.lines.at(-1);
-    if (state.stage === "writing" && last?.kind === "assistant" && last.done) {
+    const asked = state.work.approvals[0];
+    if (asked) this.#announced = asked.question;
+    else if (state.stage === "writing" && last?.kind === "assistant" && last.done) {
       this.#announced = last.text;
     } else if (status !== "active" || situation(state) === "listening") {
       this.#announced = this.#stateWords(state, said);
@@ -442,6 +456,11 @@ export class VivavoceVoice extends LitElement {
     }));
     this.#orb.start();
   }
+}
+
+/** Nothing goes on before somebody says yes or no. */
+function waits(state: State): boolean {
+  return state.work.approvals.length > 0 && situation(state) === "tool";
 }
 
 function icon(shape: TemplateResult): TemplateResult {
