@@ -22,8 +22,28 @@ LOCKED = ("build", "serve", "dev", "image", "node", "tools", "clients")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = {
     "serve": ("engine", "tools", "auth", "https", "intents", "push", "wyoming"),
-    "dev": ("engine", "tools", "auth", "https", "intents", "push", "wyoming", "delegation", "amplifier"),
-    "image": ("engine", "tools", "auth", "https", "intents", "push", "wyoming", "delegation", "postgres"),
+    "dev": (
+        "engine",
+        "tools",
+        "auth",
+        "https",
+        "intents",
+        "push",
+        "wyoming",
+        "delegation",
+        "amplifier",
+    ),
+    "image": (
+        "engine",
+        "tools",
+        "auth",
+        "https",
+        "intents",
+        "push",
+        "wyoming",
+        "delegation",
+        "postgres",
+    ),
 }
 
 

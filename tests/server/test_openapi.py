@@ -128,6 +128,7 @@ def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
         "PATCH /api/v1/profile",
         # Words that nobody can see, a time in words that means none, a rule that is none.
         f"POST {SESSIONS}",  # tasks for an agent that keeps them itself
+        "PATCH /api/v1/conversations/{conversation_id}",
         "POST /api/v1/push/subscriptions",  # a browser's keys, an address that is public
         "POST /api/v1/goals",
         "PATCH /api/v1/goals/{goal_id}",
@@ -413,6 +414,9 @@ GET /api/v1/conversations
 POST /api/v1/conversations
 GET /api/v1/conversations/search
 DELETE /api/v1/conversations/{conversation_id}
+GET /api/v1/conversations/{conversation_id}
+PATCH /api/v1/conversations/{conversation_id}
+GET /api/v1/conversations/{conversation_id}/export
 GET /api/v1/conversations/{conversation_id}/messages
 POST /api/v1/conversations/{conversation_id}/messages
 GET /api/v1/goals

@@ -251,6 +251,12 @@ class AgendaStore(Plans, Protocol):
         """A page, the one with the newest message first, and how many there are in all."""
         ...
 
+    async def conversation_listed(
+        self, conversation_id: str, *, user_id: str
+    ) -> ConversationSummary | None:
+        """One, as the list shows it."""
+        ...
+
     async def messages_before(
         self,
         conversation_id: str,
@@ -268,8 +274,8 @@ class AgendaStore(Plans, Protocol):
     async def has_message(self, message_id: str, *, conversation_id: str, user_id: str) -> bool: ...
 
     async def search(self, query: str, *, user_id: str, limit: int = 20) -> list[Hit]:
-        """Messages with all these words (the last may be a beginning), best first. Whatever the
-        query holds, it is words and no syntax."""
+        """Messages with all these words (the last may be a beginning), best first, each with the
+        title of its conversation. Whatever the query holds, it is words and no syntax."""
         ...
 
     # --- What it took -------------------------------------------------------------------

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -512,11 +513,13 @@ def messages_before(*, mark: bool, said_only: bool) -> Select[Any]:
     return query.order_by(*_LAST).limit(bindparam("limit"))
 
 
-def _conversation_list(*, context_type: bool) -> Select[Any]:
+def _conversation_list(*, context_type: bool, one: bool = False) -> Select[Any]:
     """The page with what each conversation's end says; a row with no id where it is empty."""
     of_user = [conversations.c.user_id == bindparam("user_id")]
     if context_type:
         of_user.append(conversations.c.context_type == bindparam("context_type"))
+    if one:
+        of_user.append(conversations.c.id == bindparam("id", type_=conversations.c.id.type))
     total = select(func.count().label("total")).select_from(conversations).where(*of_user).cte("t")
     page = (
         select(conversations)
@@ -546,6 +549,11 @@ def _conversation_list(*, context_type: bool) -> Select[Any]:
 
 
 CONVERSATION_LIST = _conversation_list(context_type=False)
+ONE_LISTED = _conversation_list(context_type=False, one=True)
+NAMED = select(*(conversations.c[name] for name in ("id", "title", "context_type"))).where(
+    conversations.c.user_id == bindparam("user_id"),
+    conversations.c.id.in_(bindparam("ids", expanding=True, type_=conversations.c.id.type)),
+)
 CONVERSATIONS_OF_TYPE = _conversation_list(context_type=True)
 
 # --- What sessions took -------------------------------------------------------------
@@ -684,6 +692,14 @@ class TalkReads(Reads):
         totals = [row.pop("total") for row in found]
         return [_to_listed(row) for row in found if row["id"] is not None], totals[0]
 
+    async def conversation_listed(
+        self, conversation_id: str, *, user_id: str
+    ) -> ConversationSummary | None:
+        given: dict[str, object] = {"limit": 1, "offset": 0, "id": conversation_id}
+        found = await self._read.all(_to_fields, ONE_LISTED, user_id=user_id, **given)
+        found[0].pop("total")
+        return None if found[0]["id"] is None else _to_listed(found[0])
+
     async def search(self, query: str, *, user_id: str, limit: int = 20) -> list[Hit]:
         wanted, owner = search.words(storable_text(query)), storable_text(user_id)
         if not wanted:
@@ -695,7 +711,11 @@ class TalkReads(Reads):
                 enough = search.CANDIDATES
                 found = await self._read.all(search.Found._make, way, candidates=enough, **given)
         # Off the loop: hundreds of texts are looked through.
-        return await asyncio.to_thread(search.rank, found, wanted, limit)
+        hits = await asyncio.to_thread(search.rank, found, wanted, limit)
+        ids = sorted({hit.conversation_id for hit in hits})
+        named = await self._read.all(_to_fields, NAMED, user_id=owner, ids=ids) if ids else []
+        known = {str(each.pop("id")): each for each in named}
+        return [replace(hit, **known.get(hit.conversation_id, {})) for hit in hits]
 
     async def spent(self, *, user_id: str, since: datetime) -> Spent:
         found = await self._read.row(_to_fields, SPENT, user_id=user_id, since=since)

@@ -56,6 +56,7 @@ NAMED = {
     *("voiceSessionEvents", "renewStreamToken", "deleteConversation", "listMessages"),
     *("sendMessage", "getGoal", "updateGoal", "deleteGoal", "updateMilestone"),
     *("createPlannedTask", "getPlannedTask", "updatePlannedTask", "deletePlannedTask"),
+    *("getConversation", "renameConversation", "exportConversation"),
     *("listIntents", "revokeGrant", "seenReminder", "changeProvider", "unsubscribeFromPush"),
 }
 """They name something of a user's: of another's, it is not there."""

@@ -144,7 +144,7 @@ class Agenda:
     def _goal_with(self, goal: Goal, wanted: Mapping[str, Any], zone: str) -> Goal:
         changes: dict[str, Any] = {}
         if "statement" in wanted:
-            changes["statement"] = _line(wanted["statement"], "statement")
+            changes["statement"] = visible_line(wanted["statement"], "statement")
         if "context_notes" in wanted:
             changes["context_notes"] = clean_text(wanted["context_notes"] or "").strip() or None
         if "timeline" in wanted:
@@ -240,7 +240,7 @@ class Agenda:
     async def _todo_with(self, todo: Todo, wanted: Mapping[str, Any], zone: str) -> Todo:
         changes: dict[str, Any] = {}
         if "title" in wanted:
-            changes["title"] = _line(wanted["title"], "title")
+            changes["title"] = visible_line(wanted["title"], "title")
         if "goal_id" in wanted:
             changes["goal_id"] = str(wanted["goal_id"]) if wanted["goal_id"] else None
             if changes["goal_id"] is not None:
@@ -327,7 +327,7 @@ class Agenda:
         return Account(since, spent, latest, self._limits())
 
 
-def _line(value: str, field: str) -> str:
+def visible_line(value: str, field: str) -> str:
     line = clean_line(value)
     if not any(unicodedata.category(letter)[0] in "LNS" for letter in line):
         raise InvalidRequest("There is nothing in it that can be read.", field=field)
@@ -343,7 +343,7 @@ def _timed(todo: Todo, wanted: Mapping[str, Any], now: datetime, zone: str) -> T
             todo,
             **_NO_TIME,
             trigger_type="location",
-            location_trigger=_line(place, "location_trigger"),
+            location_trigger=visible_line(place, "location_trigger"),
         )
     changes: dict[str, Any] = {}
     if "recurrence_rule" in wanted:

@@ -191,6 +191,9 @@ export interface SearchHit {
   role: string;
   created_at: string;
   snippet: string;
+  parts: SnippetPart[];
+  conversation_title: string | null;
+  context_type: string;
 }
 
 export interface SearchResponse {
@@ -249,6 +252,11 @@ export interface SessionStateResponse {
   estimated_tokens: number;
   last_event_id: number;
   stream_token: ClientSecret;
+}
+
+export interface SnippetPart {
+  text: string;
+  found: boolean;
 }
 
 export interface ToolDefinition {
