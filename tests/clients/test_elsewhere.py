@@ -130,7 +130,7 @@ VITE = """export default {
   build: { rolldownOptions: { input: ["index.html", "react.html"] } },
 };
 """
-IN_THE_ELEMENT = {
+IN_THE_ELEMENT: dict[str, Any] = {
     "talk": "vivavoce-voice [part=button]",
     "write": "vivavoce-voice [part=input]",
     "hangUp": "vivavoce-voice [part=button]",
@@ -175,7 +175,7 @@ async def test_an_answer_stops_at_a_press_of_the_button(
         page = there.home / "element.html"
         text = page.read_text(encoding="utf-8")
         page.write_text(text.replace("<vivavoce-voice ", f'<vivavoce-voice transport="{way}" '))
-        wish = {
+        wish: dict[str, Any] = {
             "talk": "vivavoce-voice [part=button]",
             "interrupt": "vivavoce-voice [part=interrupt]",
             "interrupted": "vivavoce-voice .line.assistant .remark",
@@ -213,9 +213,9 @@ async def test_the_packages_in_a_fresh_project_make_the_app_of_the_quickstart(
         (app / "vite.config.js").write_text(VITE)
         shutil.copy(there.home / "react" / "App.tsx", app)
         npm("exec", "--", "vite", "build", cwd=app)
-        wish = {"talk": "#talk", "write": "#words", "hangUp": "#talk"}
+        wish: dict[str, Any] = {"talk": "#talk", "write": "#words", "hangUp": "#talk"}
         told, heard = await talked(there, "vite/dist/index.html", voice, tmp_path, **wish)
-        own = {"talk": "main > button", "write": "main input", "told": "main ul"}
+        own: dict[str, Any] = {"talk": "main > button", "write": "main input", "told": "main ul"}
         page = "vite/dist/react.html"
         shown, again = await talked(there, page, voice, tmp_path, quiet=False, **own)
     for lines, spoken in ((told, heard), (shown, again)):

@@ -350,3 +350,32 @@ async def test_a_page_that_is_loaded_anew_in_the_middle_goes_on_with_the_same_co
         [conversation] = await _conversations(served)
     assert conversation["message_count"] >= 4
     assert page.all("button")[-1] == "Hang up"
+
+
+@pytest.mark.full
+async def test_over_a_websocket_too_the_page_is_back_after_a_network_that_was_gone(
+    voice: Voice, tmp_path: Path
+) -> None:
+    steps = [
+        ("click", "talk"),
+        ("words", ["apples"]),
+        ("state", "speaking"),
+        ("state", "listening"),
+        ("cut", None),
+        ("mark", "cut"),
+        ("state", "reconnecting"),
+        ("wait", 15.0),
+        ("mend", None),
+        ("state", "listening"),
+        ("words", ["apples", "piano"]),
+        ("speech", 1.0),
+    ]
+    said: Said = [3.0, APPLES, 45.0, PIANO, 8.0, PIANO, 8.0, PIANO]
+    with serve(tmp_path / "server") as served:
+        page = await visited(served, voice, tmp_path, said, steps, path="/?transport=websocket")
+        found = await _conversations(served)
+    assert page.transport == "websocket"
+    assert len(found) == 1
+    assert page.all("button")[-1] == "Hang up"
+    assert "apples" in page.lines[0][1].lower()
+    assert "reconnecting" in page.all("state")

@@ -59,11 +59,20 @@ function microphone(loaded: Promise<void>): Microphone {
   return { context, source: new FakeNode() } as unknown as Microphone;
 }
 
+/** Whether the server answers when it is asked whether it is there, and how often it was. */
+const server = { there: true, looks: 0 };
+
 function api(base: string): Api {
   const format = { type: "audio/pcm", rate: 24_000 };
   const grant = { url: "/v1/realtime?call_id=rtc_1", protocols: ["realtime"] };
   const body = JSON.stringify({ ...grant, input_format: format, output_format: format });
-  return new Api(base, async () => new Response(body));
+  return new Api(base, async (input) => {
+    if (String(input).endsWith("/health")) {
+      server.looks += 1;
+      if (!server.there) throw new TypeError("Failed to fetch");
+    }
+    return new Response(body);
+  });
 }
 
 async function called(sounding: (on: boolean) => void = () => undefined): Promise<FakeSocket> {
@@ -202,5 +211,31 @@ test("a line on which nothing gets through is lost, though nobody closes it", as
   now = 9000;
   speak();
   await call.closed;
+  expect(socket.sent.at(-1)?.type).toBe("close");
+});
+
+test("a line on which nothing comes any more is lost once the server cannot be reached either", async () => {
+  let now = 0;
+  vi.stubGlobal("performance", { now: () => now });
+  Object.assign(server, { there: true, looks: 0 });
+  const call = await calling();
+  const socket = FakeSocket.last;
+  const [said] = FakeNode.last.flatMap(({ port }) => (port.onmessage ? [port.onmessage] : [])).slice(-1);
+  const speak = () => said?.({ data: { pcm: new Int16Array(960), level: 0 } });
+  const settled = () => new Promise((next) => setTimeout(next));
+  now = 7000;
+  speak();
+  expect(server.looks).toBe(0); // it may well have nothing to say
+  now = 9000;
+  speak();
+  speak();
+  await settled();
+  expect(server.looks).toBe(1);
+  expect(socket.sent.map(({ type }) => type)).not.toContain("close");
+  server.there = false;
+  now = 18_000;
+  speak();
+  await call.closed;
+  expect(server.looks).toBe(2);
   expect(socket.sent.at(-1)?.type).toBe("close");
 });

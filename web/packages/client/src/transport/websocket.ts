@@ -18,6 +18,7 @@ import { type Call, deferred, NoWay, type Transport, within } from "./transport.
 const OPEN_MS = 5000;
 const PIECES_A_SECOND = 25;
 const STALLED_MS = 8000; // nothing gets through: a network that is gone closes no socket
+const SILENT_MS = 8000; // the server says nothing: it may have nothing to say, or be out of reach
 const REPORT_MS = 250; // between two words on how far an answer is: about a word of it
 const WORKLETS = "worklets.js";
 const DONE = 1000; // a close that is meant: somebody hung up
@@ -61,7 +62,8 @@ export class WebSocketTransport implements Transport {
         speaker.close();
         heard.interrupt();
       });
-      const line = new Line(socket, speaker, heard, inRate, () => closed.resolve());
+      const reached = () => this.api.reached();
+      const line = new Line(socket, speaker, heard, inRate, () => closed.resolve(), reached);
       parts.unshift(() => line.hangUp());
       deliver = (event) => line.received(event);
       voice = { level: speaker.level, interrupt: () => line.stop() };
@@ -124,6 +126,7 @@ class Line {
   #interruptible = true;
   #reportedAt = 0;
   #drainedAt = performance.now();
+  #answeredAt = performance.now();
 
   constructor(
     private readonly socket: WebSocket,
@@ -131,6 +134,8 @@ class Line {
     private readonly heard: Heard,
     inRate: number,
     private readonly lost: () => void,
+    /** Does the server answer at all? */
+    private readonly reached: () => Promise<boolean>,
   ) {
     const base64ASecond = (inRate * 2 * 4) / 3;
     this.#outbox = new Outbox(socket, base64ASecond, PIECES_A_SECOND);
@@ -141,6 +146,7 @@ class Line {
     const now = performance.now();
     if (this.socket.bufferedAmount === 0) this.#drainedAt = now;
     if (now - this.#drainedAt > STALLED_MS) return this.lost();
+    if (now - this.#answeredAt > SILENT_MS) this.#look(now);
     this.#outbox.push(
       JSON.stringify({ type: "input_audio_buffer.append", audio: toBase64(pcm) }),
     );
@@ -149,6 +155,7 @@ class Line {
   }
 
   received(event: ServerEvent): void {
+    this.#answeredAt = performance.now();
     switch (event.type) {
       case "response.output_audio.delta":
         if (event.item_id && event.delta) this.play(event.item_id, fromBase64(event.delta));
@@ -172,6 +179,14 @@ class Line {
         }
         break;
     }
+  }
+
+  /** What is sent may go into a long queue that leads nowhere: nothing here would tell. */
+  #look(now: number): void {
+    this.#answeredAt = now;
+    void this.reached().then((there) => {
+      if (!there) this.lost();
+    });
   }
 
   /** How far what plays was heard. A line that may break says nothing any more when it has. */

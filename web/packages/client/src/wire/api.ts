@@ -61,6 +61,7 @@ export interface Wishes {
 
 const PATIENCE_MS = 20_000;
 const ANSWER_S = 30; // the server waits so long for a written answer; it is kept in any case
+const REACHED_MS = 4000;
 const HALF_A_SECOND = 500; // the header tells whole ones
 
 export class Api {
@@ -81,6 +82,15 @@ export class Api {
 
   url(path: string): URL {
     return new URL(path.replace(/^\//, ""), this.base);
+  }
+
+  /** Does anybody answer there, whatever the answer is? */
+  async reached(): Promise<boolean> {
+    const wish = { cache: "no-store", signal: AbortSignal.timeout(REACHED_MS) } as const;
+    return this.send(this.url("health"), wish).then(
+      () => true,
+      () => false,
+    );
   }
 
   /** A key of the app's backend for the token of its user. */
