@@ -108,3 +108,21 @@ test("closed is closed", async () => {
   expect(told).toEqual(["down"]);
   expect(server.asked).toEqual([]);
 });
+
+test("a line on which not even a heartbeat comes is taken up anew, where it was", async () => {
+  const { server, sources, told, stream } = scene();
+  sources[0]?.onopen?.();
+  await vi.advanceTimersByTimeAsync(60_000);
+  sources[0]?.tell("heartbeat", {}, "9");
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(sources).toHaveLength(1);
+  server.next("GET /base/session", { body: { stream_token: { value: "st_2" } } });
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect(told).toEqual(["up", "heartbeat", "down"]);
+  expect(sources).toHaveLength(2);
+  expect(sources[0]?.readyState).toBe(FakeSource.CLOSED);
+  expect(sources[1]?.url.searchParams.get("last_event_id")).toBe("9");
+  stream.close();
+  await vi.advanceTimersByTimeAsync(200_000);
+  expect(sources).toHaveLength(2);
+});

@@ -23,6 +23,7 @@ export interface StreamListener {
 
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 15_000;
+const SILENCE_MS = 75_000; // there is a heartbeat every 30 seconds
 
 export class EventStream {
   #source: EventSource | null = null;
@@ -30,6 +31,7 @@ export class EventStream {
   #pause = FIRST_PAUSE_MS;
   #last: number;
   #closed = false;
+  #silence: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     private readonly api: Api,
@@ -44,6 +46,7 @@ export class EventStream {
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#silence);
     this.#source?.close();
   }
 
@@ -62,11 +65,23 @@ export class EventStream {
     for (const name of EVENT_NAMES) {
       source.addEventListener(name, (raw) => this.#received(name, raw as MessageEvent<string>));
     }
+    this.#listen();
+  }
+
+  /** A line that is gone may look as if nobody had anything to say. */
+  #listen(): void {
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => {
+      this.#source?.close();
+      this.listener.down();
+      void this.#renew();
+    }, SILENCE_MS);
   }
 
   #received(name: ServerFact["name"], raw: MessageEvent<string> | Event): void {
     // `error` is the name of an event of ours and of one of EventSource's own.
     if (this.#closed || !("data" in raw)) return;
+    this.#listen();
     const position = Number(raw.lastEventId);
     if (position > this.#last) this.#last = position;
     const data: unknown = JSON.parse(raw.data);
@@ -78,6 +93,7 @@ export class EventStream {
     this.listener.down();
     if (source.readyState !== EventSource.CLOSED) return; // it tries again by itself
     source.close();
+    clearTimeout(this.#silence);
     this.#timer = setTimeout(() => void this.#renew(), this.#pause);
     this.#pause = Math.min(2 * this.#pause, LONGEST_PAUSE_MS);
   }
