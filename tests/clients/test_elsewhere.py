@@ -29,6 +29,7 @@ from vivavoce.server.page import BUILT
 pytestmark = pytest.mark.timeout(240)  # a browser, ears and a mouth on whatever cores there are
 EXAMPLES = ROOT / "docs" / "examples" / "app"
 SENTENCE = "There are seven apples on the kitchen table."
+LONG = f"{SENTENCE[:-1]}, and the old garden behind the church is full of red and white roses."
 WORDS = ["apples", "kitchen"]
 TOKEN = "a-token-that-is-long-enough"
 
@@ -53,8 +54,8 @@ def elsewhere(folder: Path) -> Iterator[Elsewhere]:
         VIVAVOCE_AUTH_TOKEN=TOKEN,
     ) as served:
         home = folder / "app"
-        shutil.copytree(EXAMPLES, home)
-        for file in (one for one in home.rglob("*") if one.suffix in (".html", ".js")):
+        shutil.copytree(EXAMPLES, home, ignore=shutil.ignore_patterns("tsconfig.json"))
+        for file in (one for one in home.rglob("*") if one.suffix in (".html", ".js", ".tsx")):
             said = file.read_text(encoding="utf-8")
             file.write_text(said.replace("https://voice.example.org", served.origin))
         with _backend(home, port, served.origin):
@@ -88,12 +89,19 @@ def _wait(url: str) -> None:
 
 
 async def talked(
-    there: Elsewhere, page: str, voice: Voice, folder: Path, **more: Any
+    there: Elsewhere,
+    page: str,
+    voice: Voice,
+    folder: Path,
+    *,
+    said: str = SENTENCE,
+    quiet: bool = True,
+    **more: Any,
 ) -> tuple[list[str], str]:
     """What the page was told, and what was heard of it."""
     heard = folder / "heard.wav"
     wish = {
-        "wav": str(sound.microphone(folder / "microphone.wav", await voice.say(SENTENCE))),
+        "wav": str(sound.microphone(folder / "microphone.wav", await voice.say(said))),
         "words": WORDS,
         "heard": str(heard),
         "page": f"{there.origin}/{page}",
@@ -103,11 +111,25 @@ async def talked(
     told = await scene("elsewhere", wish, seconds=200)
     one = told.one("page")
     assert one["refused"] == []
-    # Before anybody pressed anything, nobody was asked for anything but the page itself.
-    assert told.one("quiet")["requests"] == [f"{there.origin}/{page}"]
+    if quiet:  # before anybody pressed anything, nobody was asked for anything but the page itself
+        assert told.one("quiet")["requests"] == [f"{there.origin}/{page}"]
     return one["told"], await voice.hear(sound.read(heard))
 
 
+REACT_PAGE = """<!doctype html>
+<html lang="en"><head><title>React</title></head>
+<body><div id="root"></div><script type="module" src="react.jsx"></script></body></html>
+"""
+REACT_ROOT = """import { createElement } from "react";
+import { createRoot } from "react-dom/client";
+import { App } from "./App.tsx";
+createRoot(document.getElementById("root")).render(createElement(App));
+"""
+VITE = """export default {
+  base: "./",
+  build: { rolldownOptions: { input: ["index.html", "react.html"] } },
+};
+"""
 IN_THE_ELEMENT = {
     "talk": "vivavoce-voice [part=button]",
     "write": "vivavoce-voice [part=input]",
@@ -145,6 +167,26 @@ async def test_the_element_holds_a_conversation_on_a_page_of_another_origin(
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("way", ["webrtc", "websocket"])
+async def test_an_answer_stops_at_a_press_of_the_button(
+    way: str, voice: Voice, tmp_path: Path
+) -> None:
+    with elsewhere(tmp_path) as there:
+        page = there.home / "element.html"
+        text = page.read_text(encoding="utf-8")
+        page.write_text(text.replace("<vivavoce-voice ", f'<vivavoce-voice transport="{way}" '))
+        wish = {
+            "talk": "vivavoce-voice [part=button]",
+            "interrupt": "vivavoce-voice [part=interrupt]",
+            "interrupted": "vivavoce-voice .line.assistant .remark",
+        }
+        told, heard = await talked(there, "element.html", voice, tmp_path, said=LONG, **wish)
+    [answer] = [one for one in told if one.startswith("assistant:")][-1:]
+    assert "rose" not in answer, "what was not heard is not told as said"
+    assert "rose" not in heard.lower()
+
+
+@pytest.mark.full
 async def test_a_call_by_hand_shows_the_words_and_plays_an_answer(
     voice: Voice, tmp_path: Path
 ) -> None:
@@ -163,13 +205,22 @@ async def test_the_packages_in_a_fresh_project_make_the_app_of_the_quickstart(
         app = there.home / "vite"
         (app / "package.json").write_text('{"private": true, "type": "module"}')
         tarballs = packed(tmp_path / "packed")
-        npm("install", "--prefer-offline", "--no-audit", "--no-fund", "vite@8",
-            *(str(tarballs[name]) for name in ("client", "react", "element")), cwd=app)  # fmt: skip
-        npm("exec", "--", "vite", "build", "--base", "./", cwd=app)
+        wanted = ["vite@8", "react@19", "react-dom@19"]
+        wanted += [str(tarballs[name]) for name in ("client", "react", "element")]
+        npm("install", "--prefer-offline", "--no-audit", "--no-fund", *wanted, cwd=app)
+        (app / "react.html").write_text(REACT_PAGE)
+        (app / "react.jsx").write_text(REACT_ROOT)
+        (app / "vite.config.js").write_text(VITE)
+        shutil.copy(there.home / "react" / "App.tsx", app)
+        npm("exec", "--", "vite", "build", cwd=app)
         wish = {"talk": "#talk", "write": "#words", "hangUp": "#talk"}
         told, heard = await talked(there, "vite/dist/index.html", voice, tmp_path, **wish)
-    assert any(word in heard.lower() for word in WORDS), heard
-    assert "user: What is six times seven?" in told
+        own = {"talk": "main > button", "write": "main input", "told": "main ul"}
+        page = "vite/dist/react.html"
+        shown, again = await talked(there, page, voice, tmp_path, quiet=False, **own)
+    for lines, spoken in ((told, heard), (shown, again)):
+        assert any(word in spoken.lower() for word in WORDS), spoken
+        assert "user: What is six times seven?" in lines
 
 
 async def test_the_element_is_for_everybody_in_every_state_on_a_narrow_page(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Ask a server in writing, and say what it did. Whatever waits for a yes gets a no.
 
-    python ask.py http://127.0.0.1:8080 "What is six times seven?"
+python ask.py http://127.0.0.1:8080 "What is six times seven?"
 """
 
 import asyncio

@@ -38,7 +38,16 @@ play(async () => {
     try {
       await page.click(given.talk);
       await until(given.words, "user:");
-      await until(given.words, "assistant:");
+      if (!given.interrupt) await until(given.words, "assistant:");
+      if (given.interrupt) {
+        // In the middle of an answer, as soon as a bit of it was heard.
+        await page.waitForSelector(given.interrupt, LIMIT);
+        await page.waitForTimeout(1500);
+        await page.click(given.interrupt);
+        const at = Date.now();
+        await page.waitForSelector(given.interrupted, LIMIT);
+        tell("interrupted", { ms: Date.now() - at });
+      }
       writeWav(given.heard, await untilSpoken(page));
       if (given.during) await page.screenshot({ path: given.during });
       if (given.write) {

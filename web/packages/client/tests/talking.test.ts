@@ -35,6 +35,9 @@ const linesOf = (scene: Scene) =>
 describe("what is written", () => {
   test("goes into the call that is on, once, and stops the answer", async () => {
     const scene = await talking();
+    scene.conversation.interrupt(); // there is nothing to stop
+    expect(scene.webrtc.calls[0]?.interrupted).toBe(0);
+    scene.status("speaking");
     scene.server.next(WRITE, stored("msg_1"));
     expect(await scene.conversation.send("  Are there pears? ")).toBe(true);
     expect(scene.webrtc.calls[0]?.interrupted).toBe(1);

@@ -19,8 +19,10 @@ import { reduce } from "./reducer.js";
 import { type Fact, INITIAL, type State, type Tell, type TransportKind } from "./state.js";
 import { type Readable, type Store, storeOf, until } from "./store.js";
 import { Visit, type VisitPorts } from "./visit.js";
-import { busy } from "./words.js";
+import { busy, situation } from "./words.js";
 import { Correspondence } from "./writing.js";
+
+const ANSWERING = ["thinking", "speaking", "tool"];
 
 export interface Ports extends VisitPorts, WorkPorts {
   readonly transports: Readonly<Record<TransportKind, Transport>>;
@@ -141,7 +143,7 @@ export class Conversation {
 
   /** The answer stops, as if somebody had spoken over it. */
   interrupt(): void {
-    this.#call?.interrupt();
+    if (ANSWERING.includes(situation(this.store.getState()))) this.#call?.interrupt();
   }
 
   /** Says something in writing: in the call that is on, to the conversation that is shown, or to a
