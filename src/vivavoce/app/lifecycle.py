@@ -155,4 +155,5 @@ async def _drain(here: Server) -> None:
 
 async def _warm(here: Server) -> None:
     await here.answering()
+    await here.login.warm()
     await here.provider.warm()

@@ -62,6 +62,7 @@ from vivavoce.server.gate.auth import Authenticator, Identity
 from vivavoce.server.gate.browsers import BrowserKeys
 from vivavoce.server.gate.gate import Gate, LetIn, Refused
 from vivavoce.server.gate.jwt import Jwks, JwtRules, JwtVerifier
+from vivavoce.server.gate.login import Login, Provider
 from vivavoce.server.gate.tickets import ConductorTokens, StreamTokens, Tickets
 from vivavoce.server.gate.tokens import AccessTokens, Logins
 from vivavoce.server.metrics import Metrics
@@ -295,6 +296,7 @@ def assemble(
         tickets=Tickets(clock, home=name),
         streams=stream_tokens(settings, clock),
         browsers=browser_keys(settings, clock, store, journal),
+        login=Login(settings.auth, login_provider(settings), clock=clock),
         tokens=tokens,
         clock=clock,
         metrics=metrics,
@@ -537,6 +539,7 @@ def build_app(here: Server) -> ASGIApp:
         max_body=settings.max_body_bytes,
         body_seconds=settings.body_seconds,
         per_second=settings.user_requests_per_second,
+        connect=here.login.origins,
         larger={} if here.inside is None else UPLOADS,
         shapes={} if here.inside is None else {"/v1/": refused_at_v1},
         audited=_noting_refusals(here),
@@ -615,6 +618,28 @@ def browser_keys(settings: Settings, clock: Clock, store: Store, journal: Journa
         take=store.take_key,
         secret=plain(settings.jwt_secret or settings.auth_token) if known else None,
         previous=plain(settings.jwt_previous_secret) if known else None,
+    )
+
+
+def login_provider(settings: Settings) -> Provider | None:
+    """Where the page's users log in, if it was said."""
+    issuer = settings.oidc_issuer or settings.jwt_issuer
+    if settings.supabase_key:
+        return Provider(
+            kind="supabase",
+            issuer=issuer,
+            key=settings.supabase_key,
+            providers=settings.supabase_providers,
+        )
+    if not settings.oidc_client_id:
+        return None
+    return Provider(
+        kind="oidc",
+        issuer=issuer,
+        client_id=settings.oidc_client_id,
+        scopes=settings.oidc_scopes,
+        audience=settings.oidc_audience,
+        token=settings.oidc_token,
     )
 
 

@@ -28,6 +28,7 @@ _TAGS = {
     "Health": "How the server is: for probes, for monitoring, and for who operates it.",
     "Session": "Voice sessions: opened, listed, read, gone on with and ended.",
     "WebRTC": "How a client gets its call: the offer, its sound by WebSocket, the ICE servers.",
+    "Login": "How somebody comes in, and who they are then.",
     "Keys": "How a browser on a page of somebody else's comes in.",
     "Notices": "To browsers whose page is closed.",
     "Tools": "What the model may call, and calls of your own by the same way.",
@@ -83,6 +84,7 @@ def _routers() -> tuple[APIRouter, ...]:
         conversations,
         events,
         keys,
+        login,
         plans,
         push,
         sessions,
@@ -92,6 +94,7 @@ def _routers() -> tuple[APIRouter, ...]:
     return (
         sessions.router,
         sessions.webrtc,
+        login.router,
         keys.router,
         tools.router,
         tools.inbox,

@@ -47,6 +47,7 @@ from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.runtime.tasks.service import Tasks
 from vivavoce.server.gate.auth import AuthMode, current_role, current_user, rank, whole_user
 from vivavoce.server.gate.browsers import BrowserKeys
+from vivavoce.server.gate.login import Login
 from vivavoce.server.gate.tickets import ConductorTokens, StreamTokens, Tickets, digest_of, home_of
 from vivavoce.server.gate.tokens import AccessTokens
 from vivavoce.server.metrics import Metrics
@@ -213,6 +214,7 @@ class Services:
     tickets: Tickets
     streams: StreamTokens
     browsers: BrowserKeys
+    login: Login
     tokens: AccessTokens
     clock: Clock
     metrics: Metrics

@@ -92,11 +92,9 @@ CLAIM_PUSHES = (
     .values(due_at=bindparam("until", type_=push_messages.c.due_at.type))
     .returning(*push_messages.c)
 )
-TAKE_KEY = (
-    delete(one_time_keys)
-    .where(one_time_keys.c.digest == bindparam("of"), one_time_keys.c.purpose == bindparam("for"))
-    .returning(*one_time_keys.c)
-)
+_of_key = (one_time_keys.c.digest == bindparam("of"), one_time_keys.c.purpose == bindparam("for"))
+KEY = select(one_time_keys).where(*_of_key)
+TAKE_KEY = delete(one_time_keys).where(*_of_key).returning(*one_time_keys.c)
 
 
 def events_after(
@@ -297,10 +295,15 @@ class SqlStore(TalkReads, WorkReads, PlanReads):
         return await self._open().writer.run(claim)
 
     async def take_key(self, digest: str, purpose: str) -> OneTimeKey | None:
+        given = {"of": digest, "for": purpose}
+
         def take(connection: Connection) -> OneTimeKey | None:
-            found = connection.execute(TAKE_KEY, {"of": digest, "for": purpose}).first()
+            found = connection.execute(TAKE_KEY, given).first()
             return None if found is None else KEYS.record(found)
 
+        # A guess is read and no more: nobody makes writers wait without a key.
+        if await self._read.one(KEYS.record, KEY, **given) is None:
+            return None
         return await self._open().writer.run(take)
 
     async def forget(self, user_id: str, *, counts: bool = False) -> dict[str, int]:

@@ -28,7 +28,7 @@ from vivavoce.wire.records.reach import PushSubscription
 from vivavoce.wire.records.talk import Put, new_id
 from vivavoce.wire.records.work import Approval, Task
 
-OPEN = {"healthCheck", "readinessCheck"}
+OPEN = {"healthCheck", "readinessCheck", "getLogin"}
 OPERATORS = {"getStatus", "getMetrics"}
 BY_KEY = {"exchangeSdp", "openAudio", "exchangeVoiceSdp", "exchangeBrowserKey"}
 TRIED_ELSEWHERE = {"actOnNotice", "subscribeToPush"}
@@ -45,7 +45,7 @@ OWN = {
     *("listConversations", "createConversation", "searchMessages", "listGoals", "createGoal"),
     *("listPlannedTasks", "listReminders", "getProfile", "updateProfile"),
     *("getPreferences", "updatePreferences", "getUsage", "listGrants", "exportData"),
-    *("createConductorToken", "createBrowserKey", "getPush"),
+    *("createConductorToken", "createBrowserKey", "getPush", "getMe"),
 }
 """They name nothing that belongs to anybody."""
 NAMED = {

@@ -33,6 +33,7 @@ from vivavoce.errors import (
     RateLimited,
     TokenExpired,
     Unauthorized,
+    Unavailable,
     VivavoceError,
 )
 from vivavoce.language.en.notices import LATER_MINUTES, put_off
@@ -284,7 +285,12 @@ class Push:
     async def _note(self) -> None:
         while self._heard:
             event, alone = self._heard[0]
-            await self._noted(event, alone)
+            try:
+                await self._noted(event, alone)
+            except Unavailable:
+                raise  # the store is away: once it is back
+            except Exception as fault:  # one that fails must not hold up the others
+                log.error("A notice could not be noted", extra=failure(fault))
             self._heard.popleft()
 
     async def _noted(self, event: LogEvent, alone: bool) -> None:

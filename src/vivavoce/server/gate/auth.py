@@ -42,6 +42,7 @@ from vivavoce.wire.records.work import ROLES, Role
 AuthMode = Literal["off", "token", "jwt"]
 
 OPEN_PATHS = frozenset({"/health", "/ready"})  # for probes; they tell nothing of anyone
+LOGIN = "/api/v1/login"  # where users log in: who has to know it has not
 AUTHORITY = "/authority.crt"  # of our own certificate; a phone has to have it before it comes in
 PAGE_FILES = "/assets/"  # the page itself; it asks its user for the token
 # The ephemeral key in the request is the authentication.
@@ -59,6 +60,7 @@ EXECUTE, WEBHOOK = "/execute/", "/webhook/tool-call"
 API_PATHS = frozenset({"/docs", "/redoc", "/openapi.json"})
 CONDUCTOR = "/conductor"  # a browser's WebSocket has no headers: `?token=` serves as well
 API_FILES = "/static-offline-docs/"
+_KNOWN_TO_ALL = frozenset({AUTHORITY, LOGIN})
 OPERATOR = "operator"  # who has a token, where users have JWTs
 AUTH_TOKEN = "VIVAVOCE_AUTH_TOKEN"  # noqa: S105 # the name of the one that is a setting
 FOREIGN_ORIGIN = "foreign_origin"
@@ -132,7 +134,9 @@ class Authenticator:
         if _is_engine(path):
             await self._watch_engine(scope)
             return Identity(None)
-        open_to_all = path in self._open_paths or path.startswith(PAGE_FILES) or path == AUTHORITY
+        open_to_all = (
+            path in self._open_paths or path.startswith(PAGE_FILES) or path in _KNOWN_TO_ALL
+        )
         if open_to_all or KEYED_PATHS.fullmatch(path):
             return Identity(None)
         if path in API_PATHS or path.startswith(API_FILES):

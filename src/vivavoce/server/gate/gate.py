@@ -166,10 +166,10 @@ class Gate:
         audited: Refused | None = None,
         let_in: LetIn | None = None,
         per_second: int = 0,
-        connect: Iterable[str] = (),
+        connect: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         """`connect`: origins that our own page may ask besides this server."""
-        self._policy = _CSP.format(connect=" ".join(("'self'", *connect)))
+        self._connect = connect
         self._app, self._audited, self._let_in = app, audited, let_in
         self._auth = auth
         self._hosts = frozenset(_bare(host) for host in allowed_hosts)
@@ -371,7 +371,8 @@ class Gate:
             headers.setdefault(name, value)
         kind = headers.get("content-type", "")
         if kind.startswith("text/html"):
-            policy = _CSP_DOCS if passage.path in _DOCS else self._policy
+            connect = " ".join(("'self'", *self._connect()))
+            policy = _CSP_DOCS if passage.path in _DOCS else _CSP.format(connect=connect)
             for name, value in {"Content-Security-Policy": policy, **_OF_PAGES}.items():
                 headers.setdefault(name, value)
         elif kind.startswith("application/json"):
