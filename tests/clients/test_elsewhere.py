@@ -148,7 +148,10 @@ async def test_the_element_holds_a_conversation_on_a_page_of_another_origin(
         text = page.read_text(encoding="utf-8")
         assert tag in text
         page.write_text(text.replace(tag, f'{tag}transport="{way}" '))
-        shots = {"during": str(tmp_path / "during.png"), "after": str(tmp_path / "after.png")}
+        shots: dict[str, Any] = {
+            "during": str(tmp_path / "during.png"),
+            "after": str(tmp_path / "after.png"),
+        }
         told, heard = await talked(
             there, "element.html", voice, tmp_path, **IN_THE_ELEMENT, **shots
         )
