@@ -29,7 +29,7 @@ COPY --from=wheel /build/dist/ dist/
 RUN python -m venv /opt/vivavoce
 # With the extras that locks/image.txt has, every file by its hash.
 RUN /opt/vivavoce/bin/pip install --no-cache-dir --disable-pip-version-check --no-deps --require-hashes -r locks/image.txt \
-    && /opt/vivavoce/bin/pip install --no-cache-dir --disable-pip-version-check --no-deps "vivavoce[engine,tools,delegation,postgres,auth,intents,wyoming] @ file://$(ls "$PWD"/dist/vivavoce-*.whl)"
+    && /opt/vivavoce/bin/pip install --no-cache-dir --disable-pip-version-check --no-deps "vivavoce[engine,tools,delegation,postgres,auth,https,intents,push,wyoming] @ file://$(ls "$PWD"/dist/vivavoce-*.whl)"
 
 FROM python:3.12.12-slim-bookworm
 # llama.cpp's OpenMP, which the local brain needs and no wheel brings along.

@@ -5,13 +5,13 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
 # What locks/ names and nothing else: a file with another hash is refused.
 LOCKED := --no-deps --require-hashes -r
-EXTRAS := --extra engine --extra tools --extra auth --extra intents --extra wyoming
+EXTRAS := --extra engine --extra tools --extra auth --extra https --extra intents --extra push --extra wyoming
 SERVING := $(VENV)/.ready
 WORKING := $(VENV)/.ready-dev
 NODE := $(VENV)/.ready-node
 MODULES := web/node_modules/.package-lock.json
 PAGE := src/vivavoce/server/static/index.html
-PAGE_SOURCES := $(wildcard web/*.*) $(shell find web/src -type f)
+PAGE_SOURCES := $(wildcard web/*.*) $(shell find web/src web/packages/*/src -type f)
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web
 # What `make test` runs with, beside the scripted brain: the large ones are for the long runs.
 TESTED := silero-vad smart-turn moonshine-base moonshine-tiny hibari kokoro
@@ -23,7 +23,7 @@ PYTHON_CLIENTS := $(OTHERS)/.ready
 KEEPERS := .venv-tools
 KEEPING := $(KEEPERS)/.ready
 
-.PHONY: help run test test-full journey bench lint setup page conductor models models-all clients frames clean docs lock audit sbom
+.PHONY: help run test test-full journey bench lint setup page packages models models-all clients frames clean docs lock audit sbom
 help: ## What there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
@@ -86,9 +86,8 @@ frames: setup models $(PYTHON_CLIENTS) ## Note anew what those clients send (tes
 
 page: $(PAGE) ## Build the page that the server shows
 
-conductor: $(MODULES) ## Pack the conductor's client for npm: dist/vivavoce-conductor-*.tgz
-	mkdir -p dist
-	$(NPM) run conductor
+packages: $(MODULES) ## Pack the clients for npm: dist/vivavoce-{client,react,element,conductor}-*.tgz
+	$(NPM) run packages
 
 run: $(SERVING) $(PAGE) ## Serve http://127.0.0.1:8080 (fetches its models, 1.3 GB, once)
 	$(BIN)/vivavoce serve

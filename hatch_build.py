@@ -56,7 +56,8 @@ def _is_fresh(root: Path) -> bool:
     page, web = root / PAGE, root / WEB
     if not page.is_file():
         return False
-    sources = [file for file in (web / "src").rglob("*") if file.is_file()]
+    folders = [web / "src", *(web / "packages").glob("*/src")]
+    sources = [file for each in folders for file in each.rglob("*") if file.is_file()]
     sources += [file for file in web.iterdir() if file.is_file()]
     return all(file.stat().st_mtime <= page.stat().st_mtime for file in sources)
 

@@ -22,7 +22,7 @@ from vivavoce.server.schemas import conversations, sessions, tools
 from vivavoce.wire import events
 
 ROOT = Path(__file__).resolve().parents[1]
-FILE = ROOT / "web" / "src" / "wire" / "types.ts"
+FILE = ROOT / "web" / "packages" / "client" / "src" / "wire" / "types.ts"
 ANSWERS: tuple[type[BaseModel], ...] = (
     sessions.SessionResponse,
     sessions.SessionStateResponse,
@@ -127,7 +127,7 @@ def main() -> None:
     if FILE.is_file() and FILE.read_text(encoding="utf-8") == text():
         return
     if "--write" not in sys.argv[1:]:
-        sys.exit("web/src/wire/types.ts is out of date: run npm run types in web/")
+        sys.exit(f"{FILE.relative_to(ROOT)} is out of date: run npm run types in web/")
     FILE.write_text(text(), encoding="utf-8")
     print(FILE.relative_to(ROOT))
 

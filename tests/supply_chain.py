@@ -182,7 +182,7 @@ def notices() -> str:
 
 def _page_notices() -> Iterator[str]:
     for name, about in build.bundled(ROOT).items():
-        text = (ROOT / "web" / "node_modules" / name / "LICENSE").read_text().strip()
+        text = _licence_of(ROOT / "web" / "node_modules" / name, about["license"])
         yield from (
             f"### {name} {about['version']} ({about['license']})",
             "",
@@ -191,6 +191,14 @@ def _page_notices() -> Iterator[str]:
             "```",
             "",
         )
+
+
+def _licence_of(package: Path, named: str) -> str:
+    files = (file for file in sorted(package.iterdir()) if file.stem.lower() in _LICENCE_FILES)
+    found = next(files, None)
+    if found is None:
+        return f"It brings no text of its licence, and says that it is {named}."
+    return found.read_text(encoding="utf-8").strip()
 
 
 # --- What can be checked here -----------------------------------------------------------------
@@ -275,6 +283,7 @@ def _installed() -> tuple[int, int, list[str]]:
 
 # --- Known faults ---------------------------------------------------------------------------
 
+_LICENCE_FILES = {"license", "licence"}
 NPM = ("web", "tests/clients/node")
 _MOST = 20
 NOT_ASKED = 3

@@ -205,6 +205,22 @@ def test_the_apps_of_the_clients_page_are_the_ones_in_the_examples() -> None:
         assert f"\n{read(file)}```" in read(ROOT / "docs" / "conductor-clients.md"), name
 
 
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("quickstart-app.md", "backend.py element.html element.js vite/main.js by-hand.js"),
+        ("clients.md", "react/App.tsx ask.py"),
+        ("../web/packages/client/README.md", "vite/main.js"),
+        ("../web/packages/react/README.md", "react/App.tsx"),
+        ("../web/packages/element/README.md", "element.html"),
+    ],
+)
+def test_the_apps_of_the_quickstart_are_the_ones_in_the_examples(page: str, names: str) -> None:
+    for name in names.split():
+        file = ROOT / "docs" / "examples" / "app" / name
+        assert f"\n{read(file)}```" in read(ROOT / "docs" / page), name
+
+
 async def test_the_plug_in_can_be_loaded_and_run(monkeypatch: pytest.MonkeyPatch) -> None:
     group = tomllib.loads(read(PLUG_IN / "pyproject.toml"))["project"]["entry-points"][ENTRY_POINTS]
     monkeypatch.syspath_prepend(str(PLUG_IN))

@@ -21,9 +21,29 @@ from tests.shipping import ROOT, read_stages
 LOCKED = ("build", "serve", "dev", "image", "node", "tools", "clients")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = {
-    "serve": ("engine", "tools", "auth", "intents", "wyoming"),
-    "dev": ("engine", "tools", "auth", "intents", "wyoming", "delegation", "amplifier"),
-    "image": ("engine", "tools", "auth", "intents", "wyoming", "delegation", "postgres"),
+    "serve": ("engine", "tools", "auth", "https", "intents", "push", "wyoming"),
+    "dev": (
+        "engine",
+        "tools",
+        "auth",
+        "https",
+        "intents",
+        "push",
+        "wyoming",
+        "delegation",
+        "amplifier",
+    ),
+    "image": (
+        "engine",
+        "tools",
+        "auth",
+        "https",
+        "intents",
+        "push",
+        "wyoming",
+        "delegation",
+        "postgres",
+    ),
 }
 
 

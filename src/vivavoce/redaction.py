@@ -42,7 +42,7 @@ _KEYS = re.compile(
 # `vv_` and 28 hex digits is an item of a conversation.
 _OURS = re.compile(
     r"(?<![A-Za-z0-9_.\-])(?!vv_[0-9a-f]{28}(?![A-Za-z0-9_.\-]))"
-    r"(?:ek|st|vvk?)_(?=[A-Za-z0-9_.\-]{0,200}\d)[A-Za-z0-9_.\-]{24,}"
+    r"(?:ek|st|bk|bt|nk|vvk?)_(?=[A-Za-z0-9_.\-]{0,200}\d)[A-Za-z0-9_.\-]{24,}"
 )
 # Two parts of JSON in base64, and a signature that may be missing.
 _JWT = re.compile(
@@ -152,7 +152,7 @@ def _in_order() -> tuple[tuple[re.Pattern[str], str | Change, tuple[str, ...]], 
         (_KEYS, marked("key"), tuple(keys.split("|"))),
         (_HOOK, rf"\1{marked('key')}", ("hooks",)),
         (_CODES, rf"\1{marked('key')}", ("otpauth://",)),
-        (_OURS, marked("token"), ("ek_", "st_", "vv_", "vvk_")),
+        (_OURS, marked("token"), ("ek_", "st_", "bk_", "bt_", "nk_", "vv_", "vvk_")),
         (_AUTHORIZED, rf"\1{marked('token')}", ("bearer", "basic", "token")),
         (_BEARER, rf"\1\2{marked('token')}", ("bearer", "basic")),
         (_IN_URL, rf"\1{marked('password')}@", ("://",)),
@@ -318,7 +318,7 @@ _NEARER = {
     "key": rf"keys?{_FOLLOWED}",
     "token": rf"token{_FOLLOWED}",
     "sig": rf"sig(?:nature)?{_FOLLOWED}",
-    **{word: rf"{word}[a-z0-9_.\-]{{24}}" for word in ("ek_", "st_", "vvk_")},
+    **{word: rf"{word}[a-z0-9_.\-]{{24}}" for word in ("ek_", "st_", "bk_", "bt_", "nk_", "vvk_")},
     # The name of an item of ours is in nearly every event, and no token.
     "vv_": r"vv_(?-i:[0-9a-f]{0,27}[g-zA-Z_.\-]"
     r"|[0-9a-f]{24,27}(?:[^0-9a-f]|$)|[0-9a-f]{28}[A-Za-z0-9_.\-])",

@@ -31,16 +31,14 @@ SCENE = ROOT / "tests" / "clients" / "node" / "scene_conductor.mjs"
 # --- Packing --------------------------------------------------------------------------------
 
 
-def packed(folder: Path) -> Path:
-    """The tarball, as `make conductor` packs it, from a copy of the sources."""
+def packed(folder: Path) -> dict[str, Path]:
+    """The tarballs by name, as `make packages` packs them, from a copy of the sources."""
     web, modules = folder / "web", ROOT / "web" / "node_modules"
     assert modules.is_dir(), "first: make page"
     shutil.copytree(ROOT / "web", web, ignore=shutil.ignore_patterns("node_modules", "dist"))
     (web / "node_modules").symlink_to(modules)
-    (folder / "dist").mkdir()
-    npm("run", "conductor", cwd=web)
-    (tarball,) = (folder / "dist").iterdir()
-    return tarball
+    npm("run", "packages", cwd=web)
+    return {file.name.split("-")[1]: file for file in (folder / "dist").iterdir()}
 
 
 def installed(tarball: Path, app: Path) -> Path:

@@ -47,7 +47,8 @@ class Served:
 def serve(folder: Path, *, patience: float = 240, **settings: str) -> Iterator[Served]:
     """Up with its models loaded, within so many seconds, and down again."""
     folder.mkdir(exist_ok=True)
-    origin = f"http://127.0.0.1:{(port := free_port())}"
+    port = int(settings.pop("VIVAVOCE_PORT", 0)) or free_port()
+    origin = f"http://127.0.0.1:{port}"
     with (folder / "server.log").open("ab") as log:
         process = subprocess.Popen(
             [*COMMAND, "--port", str(port)],

@@ -53,7 +53,7 @@ both = pytest.mark.parametrize("runs", [by_python, by_node])
 
 @pytest.fixture(scope="session")
 def tarball(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return packed(tmp_path_factory.mktemp("packed"))
+    return packed(tmp_path_factory.mktemp("packed"))["conductor"]
 
 
 @pytest.fixture(scope="session")

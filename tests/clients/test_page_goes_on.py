@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from tests.browser.scenes import Told, scene
 from tests.clients.serving import Served, serve
 from tests.clients.talk import share
 from tests.clients.voice import Voice
+from tests.journeys.process import free_port
 from tests.journeys.stage import Watcher
 
 pytestmark = pytest.mark.timeout(240)  # a browser, ears and a mouth on whatever cores there are
@@ -195,8 +196,9 @@ async def test_where_the_provider_dies_the_engine_takes_over_in_a_sentence_and_n
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("away", [3.0, 15.0, 60.0])
 async def test_after_a_network_that_was_gone_the_page_is_back_and_says_what_was_missed(
-    voice: Voice, tmp_path: Path
+    away: float, voice: Voice, tmp_path: Path
 ) -> None:
     """Seed 001 §5.3."""
     steps = [
@@ -206,7 +208,7 @@ async def test_after_a_network_that_was_gone_the_page_is_back_and_says_what_was_
         ("cut", None),
         ("mark", "cut"),
         ("state", "reconnecting"),
-        ("wait", 3.0),
+        ("wait", away),
         ("mend", None),
         ("mark", "mended"),
         ("state", "speaking"),
@@ -270,3 +272,110 @@ async def test_a_conversation_that_fell_silent_goes_on_with_one_click(
     assert "apples" in page.lines[0][1], "what was said is still there"
     assert [one["items"] for one in told.all("context.updated")][-1] >= 2
     assert "still here" in (await page.heard(voice, page.mark("ended"))).lower()
+
+
+@pytest.mark.full
+async def test_a_server_that_is_killed_and_comes_back_goes_on_with_the_same_conversation(
+    voice: Voice, tmp_path: Path
+) -> None:
+    port, folder = free_port(), tmp_path / "server"
+    steps = [
+        ("click", "talk"),
+        ("words", ["apples"]),
+        ("seen", "reconnecting"),
+        ("mark", "lost"),
+        ("words", ["piano"]),
+        ("speech", 1.0),
+    ]
+    pieces = [sound.silence(3), await voice.say(APPLES)]
+    for _ in range(12):  # until somebody hears it again
+        pieces += [sound.silence(6), await voice.say(PIANO)]
+    wav = sound.write(tmp_path / "microphone.wav", b"".join(pieces))
+    given = {
+        "wav": str(wav),
+        "page": f"http://127.0.0.1:{port}",
+        "heard": str(tmp_path / "heard.wav"),
+        "screenshot": str(tmp_path / "page.png"),
+        "steps": [list(step) for step in steps],
+    }
+    with serve(folder, VIVAVOCE_PORT=str(port)) as served:
+        async with asyncio.TaskGroup() as group:
+            playing = group.create_task(scene("steps", given, seconds=200))
+            await _said(served, 2)
+            await asyncio.sleep(2)  # of the answer is heard
+            await asyncio.to_thread(served.kill)
+            with ExitStack() as stack:
+                again = await asyncio.to_thread(
+                    stack.enter_context, serve(folder, VIVAVOCE_PORT=str(port))
+                )
+                told = await playing
+                found = await _conversations(again)
+    lines = [words for _, words in told.one("page")["lines"]]
+    assert "apples" in lines[0].lower(), "what was said is still there"
+    assert any("piano" in words.lower() for words in lines[1:])
+    assert len(found) == 1, "it is one conversation"
+
+
+async def _conversations(served: Served) -> list[dict[str, Any]]:
+    async with httpx.AsyncClient(base_url=served.origin, trust_env=False) as http:
+        found: list[dict[str, Any]] = (await http.get("/api/v1/conversations")).json()[
+            "conversations"
+        ]
+    return found
+
+
+async def _said(served: Served, messages: int) -> None:
+    """Until so many messages are stored of a conversation."""
+    async with asyncio.timeout(90):
+        while not any(one["message_count"] >= messages for one in await _conversations(served)):
+            await asyncio.sleep(0.3)
+
+
+@pytest.mark.full
+async def test_a_page_that_is_loaded_anew_in_the_middle_goes_on_with_the_same_conversation(
+    voice: Voice, tmp_path: Path
+) -> None:
+    steps = [
+        ("click", "talk"),
+        ("words", ["apples"]),
+        ("state", "listening"),
+        ("reload", None),
+        ("state", "listening"),  # and nobody clicked
+        ("words", ["apples", "piano"]),
+        ("speech", 1.0),
+    ]
+    said: Said = [3.0, APPLES, 20.0, PIANO]
+    with serve(tmp_path / "server") as served:
+        page = await visited(served, voice, tmp_path, said, steps)
+        [conversation] = await _conversations(served)
+    assert conversation["message_count"] >= 4
+    assert page.all("button")[-1] == "Hang up"
+
+
+@pytest.mark.full
+async def test_over_a_websocket_too_the_page_is_back_after_a_network_that_was_gone(
+    voice: Voice, tmp_path: Path
+) -> None:
+    steps = [
+        ("click", "talk"),
+        ("words", ["apples"]),
+        ("state", "speaking"),
+        ("state", "listening"),
+        ("cut", None),
+        ("mark", "cut"),
+        ("state", "reconnecting"),
+        ("wait", 15.0),
+        ("mend", None),
+        ("state", "listening"),
+        ("words", ["apples", "piano"]),
+        ("speech", 1.0),
+    ]
+    said: Said = [3.0, APPLES, 45.0, PIANO, 8.0, PIANO, 8.0, PIANO]
+    with serve(tmp_path / "server") as served:
+        page = await visited(served, voice, tmp_path, said, steps, path="/?transport=websocket")
+        found = await _conversations(served)
+    assert page.transport == "websocket"
+    assert len(found) == 1
+    assert page.all("button")[-1] == "Hang up"
+    assert "apples" in page.lines[0][1].lower()
+    assert "reconnecting" in page.all("state")

@@ -15,6 +15,7 @@ from vivavoce.wire.records.plans import (
     Reminder,
     Todo,
 )
+from vivavoce.wire.records.reach import OneTimeKey, PushMessage, PushSubscription
 from vivavoce.wire.records.talk import (
     Conversation,
     Entry,
@@ -103,6 +104,47 @@ def recording(of: str = "vs_1", **changed: Any) -> Recording:
         "data": b'{"began":{}}\n{"at":1}',
     }
     return Recording(**given | changed)
+
+
+def one_time_key(digest: str = "k", **changed: Any) -> OneTimeKey:
+    given: dict[str, Any] = {
+        "digest": digest,
+        "user_id": "ann",
+        "purpose": "browser",
+        "created_at": START,
+        "expires_at": at(60),
+        "data": {"origin": "https://shop.example"},
+    }
+    return OneTimeKey(**given | changed)
+
+
+def push_subscription(name: str = "phone", **changed: Any) -> PushSubscription:
+    given: dict[str, Any] = {
+        "id": uid(name),
+        "user_id": "ann",
+        "endpoint": f"https://push.example/{name}",
+        "p256dh": "B" * 87,
+        "auth": "A" * 22,
+        "device": name,
+        "created_at": START,
+        "updated_at": START,
+    }
+    return PushSubscription(**given | changed)
+
+
+def push_message(name: str = "m", to: str = "phone", **changed: Any) -> PushMessage:
+    given: dict[str, Any] = {
+        "id": uid(name),
+        "user_id": "ann",
+        "subscription_id": uid(to),
+        "about": f"due:{name}",
+        "created_at": START,
+        "updated_at": START,
+        "due_at": START,
+        "expires_at": at(3600),
+        "data": {"alone": True},
+    }
+    return PushMessage(**given | changed)
 
 
 def event(type_: str = "session.started", **changed: Any) -> LogEvent:

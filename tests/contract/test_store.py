@@ -16,12 +16,13 @@ from tests.contract.records import (
     conversation,
     entry,
     event,
+    one_time_key,
     session,
     snapshot,
     uid,
 )
 from vivavoce.errors import Conflict, InternalError, InvalidRequest, Unavailable
-from vivavoce.runtime.ports import LogBounds
+from vivavoce.runtime.ports import LogBounds, Retention
 from vivavoce.wire.records.plans import AccessToken
 from vivavoce.wire.records.talk import (
     Announce,
@@ -400,6 +401,23 @@ async def test_a_token_is_kept_by_its_name_and_can_be_revoked_and_made_anew(
         again = replace(made, digest="d3", created_at=at(3), expires_at=None)
         await store.commit([Put(again)])
         assert await store.access_tokens() == [other, again]
+
+
+async def test_a_key_opens_once_whoever_asks_and_only_what_it_is_for(backend: Backend) -> None:
+    async with backend.store() as store:
+        await store.commit([Put(one_time_key("k")), Put(one_time_key("other", user_id="bob"))])
+        assert await store.take_key("nothing", "browser") is None
+        found = await asyncio.gather(*(store.take_key("k", "browser") for _ in range(5)))
+        assert [one for one in found if one is not None] == [one_time_key("k")]
+        assert await store.take_key("other", "browser") == one_time_key("other", user_id="bob")
+
+
+async def test_keys_that_nobody_took_are_swept(backend: Backend) -> None:
+    async with backend.store() as store:
+        await store.commit([Put(one_time_key("k", expires_at=at(60)))])
+        assert await store.sweep(Retention(), at(59)) == 0
+        assert await store.sweep(Retention(), at(61)) == 1
+        assert await store.take_key("k", "browser") is None
 
 
 # --- Users ----------------------------------------------------------------------

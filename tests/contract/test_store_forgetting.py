@@ -18,7 +18,10 @@ from tests.contract.records import (
     goal,
     intent,
     milestone,
+    one_time_key,
     person,
+    push_message,
+    push_subscription,
     recording,
     reminder,
     session,
@@ -75,6 +78,9 @@ async def fill(store: FullStore, who: str, words: str = "words", entries: int = 
             Put(delivery(f"d_{who}", f"i_{who}", **by, body={"a": words})),
             Announce(event(**of, session_id=f"vs_{who}", data=f'{{"a":"{words}"}}'.encode())),
             Announce(event(**by, session_id=None, data=f'{{"b":"{words}"}}'.encode())),
+            Put(one_time_key(f"k_{who}", **by)),
+            Put(push_subscription(f"p {who}", **by)),
+            Put(push_message(f"n {who}", f"p {who}", **by)),
             DropConversation(uid(f"gone {who}"), who),
         ]
     )

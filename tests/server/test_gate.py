@@ -434,7 +434,7 @@ async def test_html_has_a_content_security_policy_that_the_docs_can_live_with() 
     async with gated() as served:
         async with request(served, "/page") as answer:
             policy = answer.headers["content-security-policy"]
-            assert "default-src 'self'" in policy
+            assert "default-src 'none'" in policy
             assert "unsafe-inline" not in policy
         for path in ("/docs", "/redoc"):
             async with request(served, path) as answer:

@@ -31,6 +31,11 @@ from vivavoce.wire.records.talk import DEFAULT_USER, Put, new_id
 
 LIMITLESS = {"sessions_per_10_minutes": 0, "executions_per_minute": 0, "max_sessions": 5000}
 CALL = "call_known"
+_TAKES_A_BROWSER = (
+    ("POST", "subscriptions"),
+    ("DELETE", "subscriptions/{subscription_id}"),
+    ("POST", "actions"),
+)
 STREAMS = ("GET /events", f"GET {SESSIONS}/{{session_id}}/events")
 _FINE: list[int | str] = ["2xx", "3xx", 401, 403, 404, 409, 429]
 _REFUSED = [400, 401, 403, 404, 405, 409, 415, 429]
@@ -123,6 +128,8 @@ def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
         "PATCH /api/v1/profile",
         # Words that nobody can see, a time in words that means none, a rule that is none.
         f"POST {SESSIONS}",  # tasks for an agent that keeps them itself
+        "PATCH /api/v1/conversations/{conversation_id}",
+        "POST /api/v1/push/subscriptions",  # a browser's keys, an address that is public
         "POST /api/v1/goals",
         "PATCH /api/v1/goals/{goal_id}",
         "POST /api/v1/tasks",
@@ -220,6 +227,14 @@ def _with_keys(schema: schemathesis.BaseSchema, server: Standing) -> None:
         def set(self, case: Any, data: str, context: Any) -> None:
             case.headers = {**(case.headers or {}), "Authorization": f"Bearer {data}"}
 
+    @schema.auth(refresh_interval=None).apply_to(path="/api/v1/keys/exchange")
+    class BrowserKey:
+        def get(self, case: Any, context: Any) -> str:
+            return str(server.do(lambda st: st.post("/api/v1/keys"))["key"])
+
+        def set(self, case: Any, data: str, context: Any) -> None:
+            case.headers = {**(case.headers or {}), "Authorization": f"Bearer {data}"}
+
     @schema.auth(refresh_interval=None).apply_to(path=f"{SESSIONS}/{{session_id}}/sdp")
     class OwnKey:
         """A key opens the call of its own session."""
@@ -291,6 +306,8 @@ def test_no_request_gets_a_server_error_or_an_answer_outside_the_schema(
     # What waits for a person cannot be made up: `api/test_tasks.py`.
     waiting = {"POST /tasks/{task_id}/answer", "POST /tasks/{task_id}/cancel"}
     waiting |= {"POST /approvals/{approval_id}", "DELETE /grants/{approval_id}"}
+    # What takes a browser, and a notice that it got: `v1/test_push.py`.
+    waiting |= {f"{way} /api/v1/push/{what}" for way, what in _TAKES_A_BROWSER}
     # What waits for its time may come while this runs: `journeys/test_what_is_due.py`.
     succeeded |= {"POST /api/v1/reminders/{reminder_id}/seen"}
     sample = "GET /config/voices/{voice}/sample"  # the embedded engine's alone, as well
@@ -397,6 +414,9 @@ GET /api/v1/conversations
 POST /api/v1/conversations
 GET /api/v1/conversations/search
 DELETE /api/v1/conversations/{conversation_id}
+GET /api/v1/conversations/{conversation_id}
+PATCH /api/v1/conversations/{conversation_id}
+GET /api/v1/conversations/{conversation_id}/export
 GET /api/v1/conversations/{conversation_id}/messages
 POST /api/v1/conversations/{conversation_id}/messages
 GET /api/v1/goals
@@ -420,6 +440,14 @@ PATCH /api/v1/preferences
 GET /api/v1/usage
 GET /api/v1/data
 DELETE /api/v1/data
+GET /api/v1/login
+GET /api/v1/me
+POST /api/v1/keys
+POST /api/v1/keys/exchange
+GET /api/v1/push
+POST /api/v1/push/subscriptions
+DELETE /api/v1/push/subscriptions/{subscription_id}
+POST /api/v1/push/actions
 """
 
 
@@ -521,11 +549,17 @@ def test_with_a_token_the_description_asks_for_it_and_so_does_every_operation(
             for label, operation in _operations(spec):
                 method, path = label.split()
                 answer = http.request(method, re.sub(r"{.*?}", "x", path), content=b"")
-                if path in ("/health", "/ready"):
+                if path in ("/health", "/ready", "/api/v1/login"):
                     assert operation["security"] == []
                     assert answer.status_code == 200, label
                 elif path.endswith(("/sdp", "/audio")):  # have a key of their own
                     assert operation["security"] == [{"ephemeralToken": []}]
+                elif path == "/api/v1/keys/exchange":
+                    assert operation["security"] == [{"browserKey": []}]
+                    assert answer.status_code == 401, label
+                elif path == "/api/v1/push/actions":  # the same, in its body
+                    assert operation["security"] == []
+                    assert answer.status_code == 400, label
                 else:
                     assert "security" not in operation
                     assert answer.status_code == 401, label

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
 import re
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from fastapi import FastAPI
 
 from tests import page_types
 from tests.server.standing import Standing, standing
-from vivavoce.server.api import BUILT, mount_page
+from vivavoce.server.page import BUILT, mount_page, page_paths
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "a-token-that-is-long-enough"
@@ -43,8 +45,8 @@ def test_the_page_and_all_its_files_need_no_token_and_no_other_host(server: Stan
 
 def test_every_file_of_the_build_is_served_with_a_type_that_browsers_run(server: Standing) -> None:
     kinds = {".js": "javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-    files = sorted((BUILT / "assets").iterdir())
-    assert sum("worklet" in file.name for file in files) == 2
+    files = [one for one in sorted((BUILT / "assets").iterdir()) if one.suffix in kinds]
+    assert files
     with httpx.Client(base_url=server.url) as http:
         for file in files:
             answer = http.get(f"/assets/{file.name}")
@@ -52,16 +54,133 @@ def test_every_file_of_the_build_is_served_with_a_type_that_browsers_run(server:
             assert kinds[file.suffix] in answer.headers["content-type"]
 
 
+@pytest.mark.parametrize("name", ["element.js", "worklets.js"])
+def test_what_pages_of_others_load_is_one_file_that_needs_no_token(
+    server: Standing, name: str
+) -> None:
+    with httpx.Client(base_url=server.url) as http:
+        answer = http.get(f"/{name}")
+        assert answer.status_code == 200
+        assert "javascript" in answer.headers["content-type"]
+        assert answer.headers["cache-control"] == "no-cache"
+        again = http.get(f"/{name}", headers={"if-none-match": answer.headers["etag"]})
+        assert again.status_code == 304
+        elsewhere = http.get(f"/{name}", headers={"origin": "https://shop.example"})
+        assert elsewhere.status_code == 403
+    text = answer.text
+    assert not re.search(r"""\b(?:from|import)\s*\(?["']""", text), "it loads nothing more"
+    assert "eval(" not in text
+    assert "new Function" not in text
+
+
+def test_the_element_is_small() -> None:
+    assert len(gzip.compress((BUILT / "element.js").read_bytes())) <= 60_000
+
+
 def test_the_policy_holds_and_the_page_keeps_to_it(server: Standing) -> None:
     with httpx.Client(base_url=server.url) as http:
         answer = http.get("/")
-    policy = answer.headers["content-security-policy"]
+    said = [
+        one.strip().split(" ", 1) for one in answer.headers["content-security-policy"].split(";")
+    ]
+    policy = {one[0]: one[1] for one in said}
     # Scripts, worklets, requests and sockets: of this server only, and nothing inline.
-    assert "default-src 'self'" in policy
-    for open_wide in ("unsafe", "http:", "https:", "*", "connect-src", "script-src"):
-        assert open_wide not in policy
+    assert policy["default-src"] == "'none'"
+    for kind in ("script", "style", "connect", "worker", "manifest", "font"):
+        assert policy[f"{kind}-src"] == "'self'"
+    assert policy["frame-ancestors"] == "'none'"
+    for open_wide in ("unsafe", "http:", "https:", "*"):
+        assert open_wide not in answer.headers["content-security-policy"]
+    assert answer.headers["cross-origin-opener-policy"] == "same-origin"
+    assert "microphone=(self)" in answer.headers["permissions-policy"]
     assert not re.search(r"<script(?![^>]*\bsrc=)", answer.text)
     assert not re.search(r"<style|\bstyle=|\bon\w+=", answer.text)
+
+
+def a_page(folder: Path) -> FastAPI:
+    """Files as a build leaves them."""
+    (folder / "assets").mkdir(parents=True)
+    (folder / "index.html").write_text("<title>Hello</title>")
+    (folder / "worker.js").write_text("self.skipWaiting()")
+    (folder / "manifest.json").write_text("{}")
+    script = folder / "assets" / "index-abc.js"
+    script.write_text("let words = 'words words words words words words words words words words';")
+    (folder / "assets" / "index-abc.js.gz").write_bytes(gzip.compress(script.read_bytes()))
+    (folder / "assets" / "index-abc.js.br").write_bytes(b"brotli")
+    app = FastAPI()
+    assert mount_page(app, folder)
+    return app
+
+
+TAKES = [
+    ("gzip, deflate, br, zstd", "br"),
+    ("gzip", "gzip"),
+    ("br;q=0, gzip;q=0.5", "gzip"),
+    ("gzip;q=0.0", None),
+    ("identity", None),
+    ("", None),
+]
+
+
+@pytest.mark.parametrize(("takes", "packed"), TAKES)
+async def test_a_file_comes_as_small_as_its_reader_takes_it(
+    tmp_path: Path, takes: str, packed: str | None
+) -> None:
+    transport = httpx.ASGITransport(a_page(tmp_path / "static"))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+        path, headers = "/assets/index-abc.js", {"accept-encoding": takes}
+        async with http.stream("GET", path, headers=headers) as answer:
+            raw = b"".join([piece async for piece in answer.aiter_raw()])
+        assert answer.headers.get("content-encoding") == packed
+        assert answer.headers["content-type"].startswith("text/javascript")
+        assert answer.headers["vary"] == "Accept-Encoding"
+        assert "immutable" in answer.headers["cache-control"]
+        assert int(answer.headers["content-length"]) == len(raw)
+        same = headers | {"if-none-match": answer.headers["etag"]}
+        assert (await http.get(path, headers=same)).status_code == 304
+        other = {"accept-encoding": "br" if packed != "br" else "gzip"}
+        other["if-none-match"] = answer.headers["etag"]
+        async with http.stream("GET", path, headers=other) as changed:
+            assert changed.status_code == 200, "another form has another tag"
+
+
+async def test_a_part_of_a_file_is_of_the_file_itself(tmp_path: Path) -> None:
+    transport = httpx.ASGITransport(a_page(tmp_path / "static"))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+        headers = {"accept-encoding": "gzip", "range": "bytes=4-8"}
+        answer = await http.get("/assets/index-abc.js", headers=headers)
+        assert (answer.status_code, answer.text) == (206, "words")
+        assert "content-encoding" not in answer.headers
+
+
+async def test_what_is_packed_is_no_page_of_its_own_and_an_old_one_is_not_sent(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "static"
+    transport = httpx.ASGITransport(a_page(folder))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+        for name in ("index-abc.js.br", "index-abc.js.gz"):
+            assert (await http.get(f"/assets/{name}")).status_code == 404
+        script = folder / "assets" / "index-abc.js"
+        later = script.stat().st_mtime + 60
+        os.utime(script, (later, later))
+        answer = await http.get("/assets/index-abc.js", headers={"accept-encoding": "gzip"})
+        assert "content-encoding" not in answer.headers
+
+
+async def test_what_lies_beside_the_page_is_asked_about_each_time(tmp_path: Path) -> None:
+    folder = tmp_path / "static"
+    app = a_page(folder)
+    assert page_paths(folder) == {"/", "/worker.js", "/manifest.json"}
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+        for path in ("/", "/worker.js", "/manifest.json"):
+            answer = await http.get(path)
+            assert answer.status_code == 200
+            assert answer.headers["cache-control"] == "no-cache"
+            again = await http.get(path, headers={"if-none-match": answer.headers["etag"]})
+            assert (again.status_code, again.content) == (304, b"")
+        assert (await http.get("/index.html")).status_code == 404
 
 
 def test_a_page_that_is_known_is_not_sent_again(server: Standing) -> None:

@@ -109,6 +109,10 @@ async def test_a_database_of_the_version_before_is_upgraded_with_its_rows(
         ]
 
 
+_NEWER = ("one_time_keys", "push_messages", "push_subscriptions")
+"""Tables that came after 0016."""
+
+
 async def test_what_the_first_release_stored_is_kept_and_counted(url: str) -> None:
     """As 0005 left it: nobody knew who asked, how far a yes went, or how much a user has."""
     await make_old(url)
@@ -131,7 +135,7 @@ async def test_what_the_first_release_stored_is_kept_and_counted(url: str) -> No
                 connection.execute(text(f"ALTER TABLE {held} DROP COLUMN {name}"))
         connection.execute(text("ALTER TABLE conversations DROP COLUMN gist"))
         added = ("audit", "audit_head", "access_tokens", "stored", "instances", "asks")
-        for gone in (*added, "recordings"):
+        for gone in (*added, "recordings", *_NEWER):
             connection.execute(text(f"DROP TABLE {gone}"))
         connection.execute(update(versions).values(version_num="0005"))
     async with opened(url) as store:
@@ -171,6 +175,8 @@ async def test_a_session_of_before_keeps_the_role_that_its_metadata_had(url: str
             connection.execute(text(f"ALTER TABLE {table} DROP COLUMN role"))
         for table in ("goals", "milestones", "tasks"):
             _drop_counting(connection, table)
+        for newer in _NEWER:
+            connection.execute(text(f"DROP TABLE {newer}"))
         connection.execute(update(versions).values(version_num="0013"))
     async with opened(url) as store:
         for name, (told, role) in before.items():

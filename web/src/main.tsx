@@ -1,14 +1,15 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { browserConversation } from "./session/browser";
+import { forcedTransport, Vivavoce } from "@vivavoce/client";
 import { App } from "./ui/App";
 import "./ui/page.css";
 import "./ui/work.css";
 import "./ui/history.css";
 
-const conversation = browserConversation();
+const transport = forcedTransport(location.search);
+const conversation = new Vivavoce({ url: document.baseURI, transport });
 conversation.watch();
-addEventListener("pagehide", () => void conversation.stop());
+void conversation.recall().catch(() => undefined); // the server is not there yet, or asks who we are
 
 // A browser has few connections to one server: those that nobody looks at are given back.
 const look = () => {

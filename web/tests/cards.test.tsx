@@ -1,10 +1,10 @@
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, test } from "vitest";
-import { NO_WORK, type Work } from "../src/session/work/work";
+import { NO_WORK, type Work } from "@vivavoce/client";
 import { Approvals } from "../src/ui/Approvals";
 import { Transcript } from "../src/ui/Transcript";
 import { Tray } from "../src/ui/Tray";
-import { anApproval, aTask } from "./scene";
+import { anApproval, aTask } from "../packages/client/tests/scene";
 
 const nothing = async () => undefined;
 const actions = { cancel: nothing, answer: nothing, noted: nothing, seen: () => undefined };

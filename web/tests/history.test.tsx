@@ -1,14 +1,20 @@
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, test, vi } from "vitest";
-import { faultWords } from "../src/session/faults";
-import type { History as Known, Past } from "../src/session/history/history";
-import { pieces, whenWords } from "../src/session/history/words";
-import { pastLines } from "../src/session/history/past";
-import { buttonWords } from "../src/session/words";
+import {
+  ApiError,
+  buttonWords,
+  type ConversationInfo,
+  faultWords,
+  type History as Known,
+  type IntentView,
+  type Message,
+  type Past,
+  pastLines,
+  pieces,
+  whenWords,
+} from "@vivavoce/client";
 import { History } from "../src/ui/History";
-import { ApiError } from "../src/wire/api";
-import type { ConversationInfo, IntentView, Message } from "../src/wire/types";
-import { Scene } from "./scene";
+import { Scene } from "../packages/client/tests/scene";
 
 const ID = "c-1";
 const AT = "2026-11-15T12:00:0";
@@ -74,7 +80,7 @@ function aScene(...messages: Message[]): Scene {
   return scene;
 }
 
-const history = (scene: Scene): Known => scene.conversation.store.get().history;
+const history = (scene: Scene): Known => scene.conversation.store.getState().history;
 const past = (scene: Scene): Past | null => history(scene).past;
 const ids = (scene: Scene) => past(scene)?.messages.map(({ id }) => id);
 
@@ -268,7 +274,7 @@ describe("a past conversation", () => {
     archive.leave();
     await first;
     expect(past(scene)).toBeNull();
-    expect(buttonWords(scene.conversation.store.get())).toBe("Start talking");
+    expect(buttonWords(scene.conversation.store.getState())).toBe("Start talking");
   });
 
   test("is forgotten when the server asks for a token", async () => {
@@ -363,14 +369,14 @@ describe("going on by voice", () => {
     const scene = aScene(message("m1", 1));
     const { conversation } = scene;
     await conversation.archive.show(ID, "One");
-    expect(buttonWords(conversation.store.get())).toBe("Continue by voice");
+    expect(buttonWords(conversation.store.getState())).toBe("Continue by voice");
     scene.server.next(OPEN, { body: opened });
     conversation.start();
     await until(() => expect(scene.webrtc.used).toEqual(["ek_past"]));
     expect(scene.server.bodies).toContainEqual({ request: OPEN, body: { conversation_id: ID, can_type: true } });
     expect(scene.streams[0]?.start).toMatchObject({ sessionId: "vs_2", token: "st_2", lastEventId: 9 });
     scene.tell("transcription.completed", { role: "user", item_id: "u1", transcript: "And now?" });
-    expect(conversation.store.get().lines.map(({ text }) => text)).toEqual(["m1", "And now?"]);
+    expect(conversation.store.getState().lines.map(({ text }) => text)).toEqual(["m1", "And now?"]);
     expect(past(scene)?.live).toBe(true);
     scene.server.next(MESSAGES, page([message("m1", 1), message("m2", 2)]));
     await conversation.stop();
@@ -386,7 +392,7 @@ describe("going on by voice", () => {
     scene.server.next(OPEN, refused(429, words, { retry_after_ms: 5 * 60_000 }));
     scene.conversation.start();
     await until(() => expect(scene.state).toBe("failed"));
-    const { problem } = scene.conversation.store.get();
+    const { problem } = scene.conversation.store.getState();
     expect(problem).toContain(`${words} Try again in 5 minutes, at `);
     expect(past(scene)?.messages).toHaveLength(1);
   });

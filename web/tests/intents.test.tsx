@@ -1,10 +1,20 @@
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, test } from "vitest";
-import { intentStatus, newest, rowsOf, titleOf, type Understood } from "../src/session/intents";
-import { reduce } from "../src/session/reducer";
-import { type Fact, INITIAL, type Line, type ServerFact, type State } from "../src/session/state";
+import {
+  type Fact,
+  INITIAL,
+  intentStatus,
+  type Line,
+  newest,
+  reduce,
+  rowsOf,
+  type ServerFact,
+  type State,
+  titleOf,
+  type Understood,
+} from "@vivavoce/client";
 import { Transcript } from "../src/ui/Transcript";
-import { Scene } from "./scene";
+import { Scene } from "../packages/client/tests/scene";
 
 const GOAL = { goal_statement: "learn Spanish", timeline: "in three months", context_notes: null };
 
@@ -125,14 +135,13 @@ describe("an intent's card", () => {
   });
 
   test("hears from the inbox how it ended after the call, and only if it is here", () => {
-    const scene = new Scene();
-    scene.conversation.store.set(after(submitted()));
+    const scene = new Scene(after(submitted()));
     scene.conversation.work.open();
     const news = (intent_id: string) =>
       scene.news("intent.submitted", { intent_id, intent: "GOAL", payload: GOAL, status: "accepted" });
     news("i1");
     news("i2");
-    const { lines } = scene.conversation.store.get();
+    const { lines } = scene.conversation.store.getState();
     expect(lines.map(({ id, intent }) => [id, intent?.status])).toEqual([["i1", "accepted"]]);
     scene.conversation.work.close();
   });

@@ -94,6 +94,8 @@ async def running(here: Server) -> AsyncIterator[None]:
             if not here.instance.alone:
                 chores.append(group.create_task(here.relay.run(), name="relay"))
             chores.append(group.create_task(here.reminders.run(), name="reminders"))
+            if here.push is not None:
+                chores.append(group.create_task(here.push.run(), name="notices"))
             if here.hardware is not None:
                 door = here.hardware.run(here.answering)
                 chores.append(group.create_task(door, name="hardware"))
@@ -153,4 +155,5 @@ async def _drain(here: Server) -> None:
 
 async def _warm(here: Server) -> None:
     await here.answering()
+    await here.login.warm()
     await here.provider.warm()

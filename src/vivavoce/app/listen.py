@@ -14,11 +14,12 @@ import gc
 import logging
 import os
 import socket
+import ssl
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +34,21 @@ from websockets.frames import CloseCode, Frame
 from websockets.http11 import Request
 
 from vivavoce import __version__, logs
+from vivavoce.app.certificates import (
+    Secured,
+    addresses,
+    names_for,
+    qr_code,
+    secured,
+    vouched_for,
+)
 from vivavoce.app.lifecycle import Server, stop
-from vivavoce.app.server import assemble, build_app
+from vivavoce.app.server import EVERYWHERE, assemble, build_app
 from vivavoce.app.settings import Settings
 from vivavoce.errors import PayloadTooLarge, RequestTimeout, Unavailable, VivavoceError
 from vivavoce.intents.registry.intents import IntentRegistry
 from vivavoce.runtime.agents.source import AgentSource
-from vivavoce.server.gate.auth import CONDUCTOR
+from vivavoce.server.gate.auth import CONDUCTOR, is_loopback
 from vivavoce.server.problems import problem
 from vivavoce.wire.values import Value
 
@@ -62,9 +71,18 @@ def collect_rarely() -> None:
 class Listener(uvicorn.Server):
     """An open event stream keeps uvicorn from stopping: sessions and streams end before it."""
 
-    def __init__(self, config: uvicorn.Config, here: Server) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        here: Server,
+        *,
+        secure: ssl.SSLContext | None = None,
+        inner: socket.socket | None = None,
+    ) -> None:
+        """With `secure` it speaks TLS; on `inner`, where only this machine is, it does not: our own
+        sideband asks there."""
         super().__init__(config)
-        self._here = here
+        self._here, self._secure, self._inner = here, secure, inner
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -74,9 +92,18 @@ class Listener(uvicorn.Server):
             self._captured_signals.clear()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self.config.ssl = self._secure
         await super().startup(sockets)
+        if self._inner is not None:
+            loop = asyncio.get_running_loop()
+            self.servers.append(await loop.create_server(self._connection, sock=self._inner))
         self._here.listening.set()
         collect_rarely()
+
+    def _connection(self) -> asyncio.Protocol:
+        return BoundedConnection(
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
 
     async def on_tick(self, counter: int) -> bool:
         return await super().on_tick(counter) or self._here.instance.lost.is_set()
@@ -96,16 +123,29 @@ def serve(settings: Settings, source: AgentSource[IntentRegistry]) -> int:
         asyncio.Runner(loop_factory=_loop()) as runner,
     ):
         settings = settings.model_copy(update={"port": bound.getsockname()[1]})
-        here = assemble(settings, source=source, alone=settings.database_url.startswith("sqlite"))
+        secure, settings = _secured(settings)
+        inner = None
+        if secure is not None:
+            inner = stack.enter_context(bound_to("127.0.0.1", 0, "--host"))
+        here = assemble(
+            settings,
+            source=source,
+            alone=settings.database_url.startswith("sqlite"),
+            own_port=None if inner is None else inner.getsockname()[1],
+        )
+        if secure is not None:
+            here.options = replace(here.options, authority=secure.authority)
         if here.hardware is not None:
             where = settings.wyoming_host, settings.wyoming_port
             hardware = stack.enter_context(bound_to(*where, "VIVAVOCE_WYOMING_PORT"))
             here.hardware.listen_on(hardware)
-        listener = Listener(listener_config(build_app(here), settings), here)
+        context = None if secure is None else secure.context()
+        config = listener_config(build_app(here), settings)
+        listener = Listener(config, here, secure=context, inner=inner)
         runner.run(here.store.open())
         try:
             runner.run(here.instance.join())
-            _greet(settings, bound)
+            _greet(settings, bound, secure)
             runner.run(listener.serve(sockets=[bound]))
         finally:
             runner.run(_close(here))
@@ -197,11 +237,47 @@ def _loop() -> type[asyncio.AbstractEventLoop] | None:
     return loop
 
 
-def _greet(settings: Settings, bound: socket.socket) -> None:
+def _secured(settings: Settings) -> tuple[Secured | None, Settings]:
+    """The certificate, where it speaks https. One that is made here is for this machine's own names
+    and addresses, so it answers to these: with an address in place of a name nobody rebinds."""
+    if not settings.is_secure:
+        return None, settings
+    if settings.https_cert is not None and settings.https_key is not None:
+        return Secured(certificate=settings.https_cert, key=settings.https_key), settings
+    names = names_for(settings.host, settings.allowed_hosts)
+    hosts = tuple(dict.fromkeys((*settings.allowed_hosts, *names)))
+    return secured(settings.data_dir, names), settings.model_copy(update={"allowed_hosts": hosts})
+
+
+def _greet(settings: Settings, bound: socket.socket, secure: Secured | None = None) -> None:
     host, port = bound.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    line = f"Vivavoce {__version__}, agent '{settings.agent}': http://{shown}:{port}  (Ctrl-C ends)"
+    url = f"{'https' if secure else 'http'}://{shown}:{port}"
+    line = f"Vivavoce {__version__}, agent '{settings.agent}': {url}  (Ctrl-C ends)"
     print(line, file=sys.stderr, flush=True)
+    if secure is not None:
+        for line in for_phones(settings.host, port, secure):
+            print(line, file=sys.stderr, flush=True)
+
+
+def for_phones(host: str, port: int, secure: Secured) -> list[str]:
+    """How a phone gets here: an address that it can reach, as a picture for its camera. No token is
+    in it: whoever photographs a terminal has an address and nothing more."""
+    if is_loopback(host):
+        return ["Only this machine reaches it; for a phone: --host 0.0.0.0, with VIVAVOCE_AUTH"]
+    # With a certificate that was made here, what it is good for.
+    near = [one for one in map(str, addresses()) if secure.authority is None or vouched_for(one)]
+    every = near if host in EVERYWHERE else [host]
+    if not every:
+        return []
+    urls = [f"https://{f'[{one}]' if ':' in one else one}:{port}" for one in every]
+    lines = [*qr_code(urls[0]).splitlines(), "From a phone: " + "  or  ".join(urls[:3])]
+    if secure.authority is not None:
+        lines.append(
+            f"Its certificate was made here: a warning comes, until {urls[0]}/authority.crt is "
+            "installed there"
+        )
+    return lines
 
 
 # --- What a connection may do before anyone is known

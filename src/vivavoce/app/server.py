@@ -23,6 +23,7 @@ from vivavoce.app.agent import check_agent, open_agent
 from vivavoce.app.engine import UPLOADS, EmbeddedEngine, chat_brain, refused_at_v1, voices_of
 from vivavoce.app.intents import AgentIntents
 from vivavoce.app.lifecycle import Server, running
+from vivavoce.app.push import push_of
 from vivavoce.app.settings import EMBEDDED, Settings, plain, variable
 from vivavoce.app.settings.parts import EMBEDDED_MODEL, NOBODY
 from vivavoce.app.tools import Toolset
@@ -58,11 +59,14 @@ from vivavoce.runtime.tasks.service import Delegating, Tasks
 from vivavoce.server import api
 from vivavoce.server.doors.sessions import reconnected_there
 from vivavoce.server.gate.auth import Authenticator, Identity
+from vivavoce.server.gate.browsers import BrowserKeys
 from vivavoce.server.gate.gate import Gate, LetIn, Refused
 from vivavoce.server.gate.jwt import Jwks, JwtRules, JwtVerifier
+from vivavoce.server.gate.login import Login, Provider
 from vivavoce.server.gate.tickets import ConductorTokens, StreamTokens, Tickets
 from vivavoce.server.gate.tokens import AccessTokens, Logins
 from vivavoce.server.metrics import Metrics
+from vivavoce.server.page import page_paths
 from vivavoce.server.services import Background, Hardware, Options, exchanged_there
 from vivavoce.store import open_store
 from vivavoce.tools.remote import offer
@@ -86,9 +90,10 @@ def assemble(
     engine: EmbeddedEngine | None = None,
     alone: bool = False,
     standby: EmbeddedEngine | None = None,
+    own_port: int | None = None,
 ) -> Server:
     """The parts of a server. Tests put fakes in the place of the real ones. `alone`: nobody else
-    can use its database."""
+    can use its database. `own_port`: where it listens without TLS, for itself alone."""
     clock = clock or SystemClock()
     if provider is None and engine is None and settings.provider_url == EMBEDDED:
         engine = EmbeddedEngine(settings)
@@ -98,13 +103,16 @@ def assemble(
     limits = agent.limits
     store = store or open_store(settings.database_url)
     tokens = AccessTokens(store.access_tokens, clock=clock)
-    provider = provider or _provider(settings, clock, engine)
+    inner = settings
+    if own_port is not None:
+        inner = settings.model_copy(update={"host": "127.0.0.1", "port": own_port})
+    provider = provider or _provider(inner, clock, engine)
     if EMBEDDED in _fallbacks(settings, agent) and engine is None:
         standby = standby or _standing_by(settings)
     inside = engine or standby
     if inside is not None:
         inside.also_takes = tokens.is_operators
-    providers = _providers(settings, clock, provider, source, standby)
+    providers = _providers(inner, clock, provider, source, standby)
     shares = shares_of(settings)
     registry = Registry(
         max_sessions=settings.max_sessions,
@@ -233,6 +241,16 @@ def assemble(
         elsewhere=None if intents.context is None else intents.context.of,
     )
     voice = Voice(parts)
+    agenda = Agenda(
+        store,
+        journal,
+        clock,
+        check_voice=profile.check_voice,
+        limits=lambda: shares.of_sessions(profile.agent.session_limits()),
+        time_zone=settings.time_zone,
+        changed=voice.inform,
+        shares=shares,
+    )
     conductor = Conductor(parts, voice, approvals, partial(offer, tools), rules_of(settings))
     runtimes = "vivavoce_runtimes", "Native apps that are connected"
     metrics.gauge(*runtimes, lambda: conductor.connections)
@@ -243,6 +261,7 @@ def assemble(
         options=Options(
             host=settings.host,
             port=settings.port,
+            auth=settings.auth,
             runtime_start_seconds=settings.conductor_start_seconds,
             tool_timeout=settings.tool_timeout,
             ice_servers=settings.ice_servers,
@@ -275,18 +294,11 @@ def assemble(
             without_calls=executor.without,
             relay=relay,
         ),
-        agenda=Agenda(
-            store,
-            journal,
-            clock,
-            check_voice=profile.check_voice,
-            limits=lambda: shares.of_sessions(profile.agent.session_limits()),
-            time_zone=settings.time_zone,
-            changed=voice.inform,
-            shares=shares,
-        ),
+        agenda=agenda,
         tickets=Tickets(clock, home=name),
         streams=stream_tokens(settings, clock),
+        browsers=browser_keys(settings, clock, store, journal),
+        login=Login(settings.auth, login_provider(settings), clock=clock),
         tokens=tokens,
         clock=clock,
         metrics=metrics,
@@ -303,6 +315,18 @@ def assemble(
         intents=intents,
         engine=engine,
         standby=standby,
+        push=push_of(
+            settings,
+            store=store,
+            journal=journal,
+            clock=clock,
+            notifier=notifier,
+            agenda=agenda,
+            reminders=reminders,
+            work=work,
+            questions=questions,
+            approvals=approvals,
+        ),
     )
 
     server.hardware = _hardware(server)
@@ -509,6 +533,7 @@ def build_app(here: Server) -> ASGIApp:
             here.clock,
             tokens=here.tokens,
             runtimes=here.runtimes,
+            browsers=here.browsers,
             own_key=None if here.inside is None else here.inside.own_key,
         ),
         allowed_hosts=(*settings.allowed_hosts, *own),
@@ -516,6 +541,7 @@ def build_app(here: Server) -> ASGIApp:
         max_body=settings.max_body_bytes,
         body_seconds=settings.body_seconds,
         per_second=settings.user_requests_per_second,
+        connect=here.login.origins,
         larger={} if here.inside is None else UPLOADS,
         shapes={} if here.inside is None else {"/v1/": refused_at_v1},
         audited=_noting_refusals(here),
@@ -585,12 +611,47 @@ def runtime_tokens(settings: Settings, clock: Clock) -> ConductorTokens:
     )
 
 
+def browser_keys(settings: Settings, clock: Clock, store: Store, journal: Journal) -> BrowserKeys:
+    """Likewise; the keys themselves are in the store."""
+    known = settings.auth != "off"
+    return BrowserKeys(
+        clock,
+        commit=journal.commit,
+        take=store.take_key,
+        secret=plain(settings.jwt_secret or settings.auth_token) if known else None,
+        previous=plain(settings.jwt_previous_secret) if known else None,
+    )
+
+
+def login_provider(settings: Settings) -> Provider | None:
+    """Where the page's users log in, if it was said."""
+    issuer = settings.oidc_issuer or settings.jwt_issuer
+    if settings.supabase_key:
+        return Provider(
+            kind="supabase",
+            issuer=issuer,
+            key=settings.supabase_key,
+            providers=settings.supabase_providers,
+        )
+    if not settings.oidc_client_id:
+        return None
+    return Provider(
+        kind="oidc",
+        issuer=issuer,
+        client_id=settings.oidc_client_id,
+        scopes=settings.oidc_scopes,
+        audience=settings.oidc_audience,
+        token=settings.oidc_token,
+    )
+
+
 def authenticator(
     settings: Settings,
     streams: StreamTokens,
     clock: Clock,
     *,
     runtimes: ConductorTokens | None = None,
+    browsers: BrowserKeys | None = None,
     tokens: AccessTokens | None = None,
     own_key: str | None = None,
 ) -> Authenticator:
@@ -607,6 +668,9 @@ def authenticator(
         ),
         execute=settings.execute_role,
         own_key=own_key,
+        browsers=browsers,
+        key_makers=frozenset(settings.key_makers),
+        page_paths=page_paths(),
     )
 
 

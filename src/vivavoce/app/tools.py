@@ -43,6 +43,7 @@ from vivavoce.tools.workspace.changes import Bounds, Changes
 from vivavoce.tools.workspace.root import HIDDEN, Workspaces
 from vivavoce.tools.workspace.tools import workspace_tools
 from vivavoce.wire.brain import Brain
+from vivavoce.wire.records.talk import DEFAULT_USER
 
 log = logging.getLogger(__name__)
 SWEEP_SECONDS = 3600.0
@@ -241,9 +242,14 @@ def _logged(what: str, found: tuple[T, Sequence[str]]) -> T:
 
 
 def _workspaces(settings: Settings) -> Workspaces:
-    """A folder each, where it is known who somebody is."""
-    each = settings.auth == "jwt"
-    return Workspaces(settings.workspace, each=each, hidden=(*HIDDEN, *_hidden(settings)))
+    """A folder each, where it is known who somebody is. With `token` that is whoever came by a
+    browser's key; whoever has the token has all of it."""
+    return Workspaces(
+        settings.workspace,
+        each=settings.auth != "off",
+        whole=DEFAULT_USER if settings.auth == "token" else None,
+        hidden=(*HIDDEN, *_hidden(settings)),
+    )
 
 
 def _hidden(settings: Settings) -> tuple[Path, ...]:

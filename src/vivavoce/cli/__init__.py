@@ -41,6 +41,7 @@ _EPILOG = """\
 examples:
   vivavoce serve                                the workbench on http://127.0.0.1:8080
   vivavoce serve --port 9000 --agent ./my-agent another port, an agent of your own
+  vivavoce serve --https --host 0.0.0.0         for a phone: a certificate, and a QR code
   vivavoce agent check ./my-agent               is everything in the folder right?
   vivavoce db sweep                             delete what is older than it should be
   vivavoce data export ada --output ada.json    all that is kept of a user
@@ -112,6 +113,13 @@ def _parser() -> argparse.ArgumentParser:
     serve.set_defaults(run=_serve)
     serve.add_argument("--host", help="address to listen on (127.0.0.1)")
     serve.add_argument("--port", help="port to listen on (8080); 0 takes a free one")
+    serve.add_argument(
+        "--https",
+        action="store_true",
+        default=None,
+        help="speak https: with VIVAVOCE_HTTPS_CERT and VIVAVOCE_HTTPS_KEY, or a certificate that "
+        "is made and kept",
+    )
     serve.add_argument("--agent", help="name of an agent, or path of its folder (workbench)")
     serve.add_argument("--data-dir", help="folder for everything that is written")
     serve.add_argument("--log-level", help="debug, info, warning or error")
@@ -280,7 +288,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         variable,
     )
 
-    names = ("host", "port", "agent", "data_dir", "models_dir", "log_level")
+    names = ("host", "port", "https", "agent", "data_dir", "models_dir", "log_level")
     given = {name: getattr(args, name, None) for name in names}
     try:
         settings = load_settings(**given)

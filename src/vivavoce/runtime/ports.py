@@ -28,6 +28,7 @@ from vivavoce.wire.records.plans import (
     Todo,
     Watch,
 )
+from vivavoce.wire.records.reach import OneTimeKey, Purpose, PushMessage, PushSubscription
 from vivavoce.wire.records.talk import (
     Change,
     Conversation,
@@ -250,6 +251,12 @@ class AgendaStore(Plans, Protocol):
         """A page, the one with the newest message first, and how many there are in all."""
         ...
 
+    async def conversation_listed(
+        self, conversation_id: str, *, user_id: str
+    ) -> ConversationSummary | None:
+        """One, as the list shows it."""
+        ...
+
     async def messages_before(
         self,
         conversation_id: str,
@@ -267,8 +274,8 @@ class AgendaStore(Plans, Protocol):
     async def has_message(self, message_id: str, *, conversation_id: str, user_id: str) -> bool: ...
 
     async def search(self, query: str, *, user_id: str, limit: int = 20) -> list[Hit]:
-        """Messages with all these words (the last may be a beginning), best first. Whatever the
-        query holds, it is words and no syntax."""
+        """Messages with all these words (the last may be a beginning), best first, each with the
+        title of its conversation. Whatever the query holds, it is words and no syntax."""
         ...
 
     # --- What it took -------------------------------------------------------------------
@@ -356,6 +363,29 @@ class Store(AgendaStore, Leases, Protocol):
 
     async def access_tokens(self) -> list[AccessToken]:
         """By name, those that no longer work included: for whoever runs the server."""
+        ...
+
+    async def take_key(self, digest: str, purpose: Purpose) -> OneTimeKey | None:
+        """The key of this hash, which is gone now: of several that ask, one has it. It may be too
+        old."""
+        ...
+
+    async def push_subscriptions(self, *, user_id: str) -> list[PushSubscription]:
+        """The oldest first."""
+        ...
+
+    async def push_subscription(self, subscription_id: str) -> PushSubscription | None:
+        """Whoever's it is: for the server itself."""
+        ...
+
+    async def claim_pushes(
+        self, *, now: datetime, until: datetime, limit: int
+    ) -> list[PushMessage]:
+        """Notices that are due, for whoever asks alone until then."""
+        ...
+
+    async def next_push(self) -> datetime | None:
+        """When the next notice is due, or is somebody's to look at."""
         ...
 
     async def task(self, task_id: str, *, user_id: str | None) -> Task | None:

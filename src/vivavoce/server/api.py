@@ -1,31 +1,21 @@
-"""The app that the doors make: the API, its description of itself, and the page at `/`.
-
-A server without the page's files is whole but for the page; its front door is
-then the API's description. The files say nothing of anyone, so they need no
-token (`gate/auth.py`); what the page asks for, it asks for as its user.
-"""
+"""The app that the doors make: the API, its description of itself, and the page (`page.py`)."""
 
 from __future__ import annotations
 
 import asyncio
-from os import PathLike, stat_result
-from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
-from fastapi.responses import FileResponse, RedirectResponse
 from fastapi_offline import FastAPIOffline
-from starlette.responses import Response
-from starlette.staticfiles import StaticFiles
 from starlette.types import Lifespan, Receive, Scope, Send
 
 from vivavoce import __version__
 from vivavoce.server import problems
 from vivavoce.server.doors import status
 from vivavoce.server.gate.auth import OPEN_PATHS, AuthMode
+from vivavoce.server.page import mount_authority, mount_page
 from vivavoce.server.services import Services
 
-BUILT = Path(__file__).parent / "static"
 _AT_ONCE = "/health"
 _ABOUT = """Talk to your tools: voice sessions, tools and events of a Vivavoce server.
 
@@ -38,6 +28,9 @@ _TAGS = {
     "Health": "How the server is: for probes, for monitoring, and for who operates it.",
     "Session": "Voice sessions: opened, listed, read, gone on with and ended.",
     "WebRTC": "How a client gets its call: the offer, its sound by WebSocket, the ICE servers.",
+    "Login": "How somebody comes in, and who they are then.",
+    "Keys": "How a browser on a page of somebody else's comes in.",
+    "Notices": "To browsers whose page is closed.",
     "Tools": "What the model may call, and calls of your own by the same way.",
     "Tasks": "Delegated work, questions of tools, and requests for a yes.",
     "Conductor": "For native apps that speak and run tools themselves; the rest is a WebSocket.",
@@ -80,16 +73,29 @@ class Doors:
                     self._app.include_router(router)
                 if (inside := self._here.engine or self._here.standby) is not None:
                     self._app.mount("/v1", inside.door())
+                mount_authority(self._app, lambda: self._here.options.authority)
                 mount_page(self._app)
                 self._open = True
 
 
 def _routers() -> tuple[APIRouter, ...]:
-    from vivavoce.server.doors import conductor, conversations, events, plans, sessions, tools
+    from vivavoce.server.doors import (
+        conductor,
+        conversations,
+        events,
+        keys,
+        login,
+        plans,
+        push,
+        sessions,
+        tools,
+    )
 
     return (
         sessions.router,
         sessions.webrtc,
+        login.router,
+        keys.router,
         tools.router,
         tools.inbox,
         events.router,
@@ -99,6 +105,7 @@ def _routers() -> tuple[APIRouter, ...]:
         events.v1,
         conversations.router,
         plans.router,
+        push.router,
     )
 
 
@@ -120,49 +127,16 @@ def build(here: Services, lifespan: Lifespan[FastAPI], *, mode: AuthMode) -> Doo
     return Doors(app, here)
 
 
-def mount_page(app: FastAPI, built: Path = BUILT) -> bool:
-    """Put the page at `/`. False if it was not built, and `/` leads to the API."""
-    index = built / "index.html"
-    if not index.is_file():
-        app.add_api_route("/", _front, include_in_schema=False)
-        return False
-
-    async def page() -> FileResponse:
-        # It names the files of this build, so it is asked for anew each time.
-        return FileResponse(index, headers={"Cache-Control": "no-cache"})
-
-    app.add_api_route("/", page, methods=["GET", "HEAD"], include_in_schema=False)
-    app.mount("/assets", _Assets(directory=built / "assets"), name="page assets")
-    return True
-
-
-async def _front() -> RedirectResponse:
-    """Without a page to talk to, whoever opens the address finds the API."""
-    return RedirectResponse("/docs")
-
-
-class _Assets(StaticFiles):
-    """Their names change with their content: what has them need never ask again."""
-
-    def file_response(
-        self,
-        full_path: str | PathLike[str],
-        stat_result: stat_result,
-        scope: Scope,
-        status_code: int = 200,
-    ) -> Response:
-        response = super().file_response(full_path, stat_result, scope, status_code)
-        response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
-        return response
-
-
 def _describe_keys(app: FastAPI, mode: AuthMode) -> None:
     """What FastAPI cannot know: the keys of `gate/auth.py`, where they are needed."""
     generate = app.openapi
 
     def openapi() -> dict[str, Any]:
         schema = generate()
-        schemes = {"ephemeralToken": _bearer("The key from POST /session")}
+        schemes = {
+            "ephemeralToken": _bearer("The key from POST /session"),
+            "browserKey": _bearer("The key from POST /api/v1/keys"),
+        }
         if mode != "off":
             name, words = _TOKENS[mode]
             schemes[name] = _bearer(words)

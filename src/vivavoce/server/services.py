@@ -8,6 +8,7 @@ import socket
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal, Protocol, TypeVar, cast
 
 from fastapi import Depends, Header, Path, Query, Request
@@ -37,13 +38,16 @@ from vivavoce.runtime.people.reminders import Reminders
 from vivavoce.runtime.ports import Clock, InstanceSeen, Store, Toolbox
 from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.provider.providers import Providers
+from vivavoce.runtime.push.service import Push
 from vivavoce.runtime.relay import Relay
 from vivavoce.runtime.sessions.library import Library
 from vivavoce.runtime.sessions.profile import Profile
 from vivavoce.runtime.sessions.registry import Registry
 from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.runtime.tasks.service import Tasks
-from vivavoce.server.gate.auth import current_role, current_user, rank, whole_user
+from vivavoce.server.gate.auth import AuthMode, current_role, current_user, rank, whole_user
+from vivavoce.server.gate.browsers import BrowserKeys
+from vivavoce.server.gate.login import Login
 from vivavoce.server.gate.tickets import ConductorTokens, StreamTokens, Tickets, digest_of, home_of
 from vivavoce.server.gate.tokens import AccessTokens
 from vivavoce.server.metrics import Metrics
@@ -177,9 +181,12 @@ class Options:
     host: str
     port: int
     tool_timeout: float
+    auth: AuthMode = "off"
     runtime_start_seconds: float = 10.0
     ice_servers: tuple[Mapping[str, Any], ...] = ()
     ice_transport_policy: Literal["all", "relay"] = "all"
+    authority: FilePath | None = None
+    """Of the certificate that was made here: for phones to install."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -206,6 +213,8 @@ class Services:
     agenda: Agenda
     tickets: Tickets
     streams: StreamTokens
+    browsers: BrowserKeys
+    login: Login
     tokens: AccessTokens
     clock: Clock
     metrics: Metrics
@@ -228,6 +237,7 @@ class Services:
     standby: Embedded | None = None
     """The engine where another provider serves."""
     hardware: Hardware | None = None
+    push: Push | None = None
 
 
 CONNECTING_SECONDS = 15.0

@@ -18,7 +18,7 @@ from sqlalchemy.dialects import sqlite
 from vivavoce.store import schema as db
 from vivavoce.store.rows import KIND_KEY, Fields, named, row_of
 from vivavoce.wire.records import plans as people
-from vivavoce.wire.records import talk, work
+from vivavoce.wire.records import reach, talk, work
 from vivavoce.wire.records.plans import SessionLimits
 from vivavoce.wire.records.talk import Change, LogEvent
 
@@ -111,6 +111,9 @@ def plan(changes: Sequence[Change]) -> Plan:
                 writes.append(Write(people.Todo, How.LOOKED, looked))
             case talk.DropMilestone(milestone_id):
                 writes.append(Write(people.Milestone, How.DROP, {"dropped": milestone_id}))
+            case talk.DropPush(subscription_id, user_id):
+                ended = {"dropped": named(subscription_id), "owner": user_id}
+                writes.append(Write(reach.PushSubscription, How.DROP, ended))
             case talk.DropConversation(conversation_id, user_id):
                 dropped = {"id": named(conversation_id), "user_id": user_id}
                 writes.append(Write(talk.Conversation, How.DROP, dropped))
@@ -165,6 +168,16 @@ def _pending(table: sa.Table) -> Only:
 def _waiting(new: Any) -> sa.ColumnElement[bool]:
     """What was told stays told."""
     return db.reminders.c.status == sa.literal_column("'waiting'")
+
+
+def _tried(new: Any) -> sa.ColumnElement[bool]:
+    """What was sent or dropped stays so, and nothing is begun anew: two servers may both have
+    noted it, and one of them tried."""
+    pending = sa.literal_column("push_messages.status = 'pending'", sa.Boolean)
+    further = sa.or_(
+        new.status != sa.literal_column("'pending'"), new.attempts > db.push_messages.c.attempts
+    )
+    return sa.and_(pending, further)
 
 
 def _pending_or_revoked(new: Any) -> sa.ColumnElement[bool]:
@@ -264,6 +277,17 @@ UPSERTS: dict[type, Upsert] = {
         ("digest", "role", "created_at", "expires_at", "revoked_at"),
         same=("name",),
         key=("name",),
+    ),
+    # Made once: nobody writes to one that is there.
+    reach.OneTimeKey: Upsert(db.one_time_keys, ("expires_at",), key=("digest",)),
+    reach.PushSubscription: Upsert(
+        db.push_subscriptions, ("p256dh", "auth", "device", "role", "updated_at")
+    ),
+    reach.PushMessage: Upsert(
+        db.push_messages,
+        ("status", "attempts", "due_at", "last_error", "data", "updated_at"),
+        same=("user_id", "subscription_id"),
+        only=(_tried,),
     ),
 }
 _RANK = {kind: rank for rank, kind in enumerate(UPSERTS)}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -46,6 +47,8 @@ from vivavoce.store.schema import (
     messages,
     milestones,
     outbox,
+    push_messages,
+    push_subscriptions,
     recordings,
     reminders,
     snapshots,
@@ -69,6 +72,7 @@ from vivavoce.wire.records.plans import (
     Todo,
     Watch,
 )
+from vivavoce.wire.records.reach import PushSubscription
 from vivavoce.wire.records.talk import (
     Conversation,
     Entry,
@@ -274,6 +278,16 @@ TOOL_STATS = select(
 ).where(tool_calls.c.tool == bindparam("tool"))
 USER_TOOL_STATS = TOOL_STATS.where(tool_calls.c.user_id == bindparam("user_id"))
 TOKENS = select(access_tokens).order_by(access_tokens.c.name)
+PUSHED_TO = by(push_subscriptions, "user_id").order_by(
+    push_subscriptions.c.created_at, push_subscriptions.c.id
+)
+PUSH_SUBSCRIPTION = by(push_subscriptions, "id")
+NEXT_PUSH = (
+    select(push_messages.c.due_at)
+    .where(push_messages.c.status == "pending")
+    .order_by(push_messages.c.due_at)
+    .limit(1)
+)
 
 _OPEN = delegated_tasks.c.status.in_(("running", "waiting"))
 ANY_TASK = by(delegated_tasks, "id")
@@ -349,6 +363,18 @@ class WorkReads(Reads):
         if user_id is None:
             return await self._read.row(_to_stats, TOOL_STATS, tool=tool)
         return await self._read.row(_to_stats, USER_TOOL_STATS, tool=tool, user_id=user_id)
+
+    async def push_subscriptions(self, *, user_id: str) -> list[PushSubscription]:
+        return await self._read.all(rows.PUSH_SUBSCRIPTIONS.record, PUSHED_TO, user_id=user_id)
+
+    async def push_subscription(self, subscription_id: str) -> PushSubscription | None:
+        return await self._read.one(
+            rows.PUSH_SUBSCRIPTIONS.record, PUSH_SUBSCRIPTION, id=subscription_id
+        )
+
+    async def next_push(self) -> datetime | None:
+        found = await self._read.all(_to_fields, NEXT_PUSH)
+        return found[0]["due_at"] if found else None
 
     async def access_tokens(self) -> list[AccessToken]:
         return await self._read.all(rows.TOKENS.record, TOKENS)
@@ -487,11 +513,13 @@ def messages_before(*, mark: bool, said_only: bool) -> Select[Any]:
     return query.order_by(*_LAST).limit(bindparam("limit"))
 
 
-def _conversation_list(*, context_type: bool) -> Select[Any]:
+def _conversation_list(*, context_type: bool, one: bool = False) -> Select[Any]:
     """The page with what each conversation's end says; a row with no id where it is empty."""
     of_user = [conversations.c.user_id == bindparam("user_id")]
     if context_type:
         of_user.append(conversations.c.context_type == bindparam("context_type"))
+    if one:
+        of_user.append(conversations.c.id == bindparam("id", type_=conversations.c.id.type))
     total = select(func.count().label("total")).select_from(conversations).where(*of_user).cte("t")
     page = (
         select(conversations)
@@ -521,6 +549,11 @@ def _conversation_list(*, context_type: bool) -> Select[Any]:
 
 
 CONVERSATION_LIST = _conversation_list(context_type=False)
+ONE_LISTED = _conversation_list(context_type=False, one=True)
+NAMED = select(*(conversations.c[name] for name in ("id", "title", "context_type"))).where(
+    conversations.c.user_id == bindparam("user_id"),
+    conversations.c.id.in_(bindparam("ids", expanding=True, type_=conversations.c.id.type)),
+)
 CONVERSATIONS_OF_TYPE = _conversation_list(context_type=True)
 
 # --- What sessions took -------------------------------------------------------------
@@ -659,6 +692,14 @@ class TalkReads(Reads):
         totals = [row.pop("total") for row in found]
         return [_to_listed(row) for row in found if row["id"] is not None], totals[0]
 
+    async def conversation_listed(
+        self, conversation_id: str, *, user_id: str
+    ) -> ConversationSummary | None:
+        given: dict[str, object] = {"limit": 1, "offset": 0, "id": conversation_id}
+        found = await self._read.all(_to_fields, ONE_LISTED, user_id=user_id, **given)
+        found[0].pop("total")
+        return None if found[0]["id"] is None else _to_listed(found[0])
+
     async def search(self, query: str, *, user_id: str, limit: int = 20) -> list[Hit]:
         wanted, owner = search.words(storable_text(query)), storable_text(user_id)
         if not wanted:
@@ -670,7 +711,11 @@ class TalkReads(Reads):
                 enough = search.CANDIDATES
                 found = await self._read.all(search.Found._make, way, candidates=enough, **given)
         # Off the loop: hundreds of texts are looked through.
-        return await asyncio.to_thread(search.rank, found, wanted, limit)
+        hits = await asyncio.to_thread(search.rank, found, wanted, limit)
+        ids = sorted({hit.conversation_id for hit in hits})
+        named = await self._read.all(_to_fields, NAMED, user_id=owner, ids=ids) if ids else []
+        known = {str(each.pop("id")): each for each in named}
+        return [replace(hit, **known.get(hit.conversation_id, {})) for hit in hits]
 
     async def spent(self, *, user_id: str, since: datetime) -> Spent:
         found = await self._read.row(_to_fields, SPENT, user_id=user_id, since=since)

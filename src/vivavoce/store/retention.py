@@ -29,7 +29,9 @@ from vivavoce.store.schema import (
     log_head,
     messages,
     metadata,
+    one_time_keys,
     outbox,
+    push_messages,
     recordings,
     reminders,
     snapshots,
@@ -58,6 +60,8 @@ NOTHING = {
 
 KEPT_FOR = LONGEST + timedelta(days=1)
 """How long what a dropped session took is known: no limit looks back any longer."""
+NOTED_FOR = timedelta(days=1)
+"""How long it is known that a notice was sent, or that it was not."""
 
 # --- A sweep ------------------------------------------------------------------------
 
@@ -67,6 +71,8 @@ def steps(retention: Retention, now: datetime) -> Iterator[Step]:
         return now - timedelta(seconds=seconds)
 
     yield _old(spent_sessions, spent_sessions.c.created_at < now - KEPT_FOR)
+    yield _old(one_time_keys, one_time_keys.c.expires_at < now)
+    yield _old(push_messages, push_messages.c.expires_at < now - NOTED_FOR)
     if retention.snapshots is not None:
         yield _old(snapshots, snapshots.c.saved_at < before(retention.snapshots))
     if retention.recordings is not None:

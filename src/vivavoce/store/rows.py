@@ -28,6 +28,7 @@ from vivavoce.wire.records.plans import (
     Reminder,
     Todo,
 )
+from vivavoce.wire.records.reach import OneTimeKey, PushMessage, PushSubscription
 from vivavoce.wire.records.talk import (
     Conversation,
     Entry,
@@ -234,3 +235,6 @@ REMINDERS = Rows(Reminder, db.reminders)
 INTENTS = Rows(Intent, db.intents, session_id="voice_session_id")
 DELIVERIES = Rows(Delivery, db.outbox)
 TOKENS = Rows(AccessToken, db.access_tokens)
+KEYS = Rows(OneTimeKey, db.one_time_keys)
+PUSH_SUBSCRIPTIONS = Rows(PushSubscription, db.push_subscriptions)
+PUSH_MESSAGES = Rows(PushMessage, db.push_messages)

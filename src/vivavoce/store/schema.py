@@ -503,6 +503,46 @@ access_tokens = _table(
     _one_of("access_tokens", "role", *ROLES),
 )
 
+# Keys that work once, by their hashes; whoever takes one deletes its row.
+one_time_keys = _table(
+    "one_time_keys",
+    sa.Column("digest", Words, primary_key=True),
+    *_some(Words, "user_id", "purpose"),
+    *_some(Utc, "created_at", "expires_at"),
+    sa.Column("data", Document, nullable=False),
+    sa.Index("idx_one_time_keys_expires", "expires_at"),
+    sa.Index("idx_one_time_keys_user", "user_id"),
+)
+
+# Browsers that take notices with their page closed. An endpoint is one browser's.
+push_subscriptions = _table(
+    "push_subscriptions",
+    sa.Column("id", Id, primary_key=True),
+    *_some(Words, "user_id", "endpoint", "p256dh", "auth", "device"),
+    *_some(Utc, "created_at", "updated_at"),
+    sa.Column("role", Words, nullable=False),
+    sa.UniqueConstraint("id", "user_id", name="push_subscriptions_owner_key"),
+    _one_of("push_subscriptions", "role", *ROLES),
+    sa.Index("idx_push_subscriptions_user", "user_id", "created_at"),
+)
+
+push_messages = _table(
+    "push_messages",
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("user_id", Words, nullable=False),
+    sa.Column("subscription_id", Id, nullable=False),
+    *_some(Words, "about", "status"),
+    *_some(Utc, "created_at", "updated_at", "due_at", "expires_at"),
+    sa.Column("data", Document, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("last_error", Said),
+    _one_of("push_messages", "status", "pending", "sent", "dropped"),
+    _part_of("push_messages", "subscription", of="push_subscriptions"),
+    sa.Index("idx_push_messages_due", "status", "due_at"),
+    sa.Index("idx_push_messages_subscription", "subscription_id"),
+    sa.Index("idx_push_messages_user", "user_id"),
+)
+
 # Goals point at conversations and those at goals: one of the two has to come later.
 for _name, _to in (("goal", "goals"), ("task", "tasks")):
     _column = f"linked_{_name}_id"

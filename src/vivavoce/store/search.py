@@ -183,13 +183,15 @@ def _hit(found: Found, wanted: Sequence[str], points: float) -> Hit:
         for match in _WORD.finditer(found.text)
         if (word := fold(match.group())) in whole or word.startswith(last)
     ]
+    parts = _parts(found.text, marked)
     return Hit(
         message_id=found.message_id,
         conversation_id=found.conversation_id,
         role=found.role,
         created_at=found.created_at,
-        snippet=_snippet(found.text, marked),
+        snippet="".join(f"«{text}»" if hit else text for text, hit in parts),
         score=points,
+        parts=parts,
     )
 
 
@@ -213,18 +215,38 @@ def _scorer(wanted: Sequence[str]) -> Callable[[str], float]:
     return score
 
 
-def _snippet(text: str, found: Sequence[re.Match[str]]) -> str:
+_MARKS = re.compile("([\ue000\ue001])")
+"""Of nobody's, while spaces are put in order."""
+
+
+def _parts(text: str, found: Sequence[re.Match[str]]) -> tuple[tuple[str, bool], ...]:
+    """A piece of the text around the words, and which of it they are."""
+    pieces: list[tuple[str, bool]] = []
+    hit = False
+    for piece in _MARKS.split(_marked(text, found)):
+        if piece in ("\ue000", "\ue001"):
+            hit = piece == "\ue000"
+        elif piece:
+            pieces.append((piece, hit))
+    return tuple(pieces)
+
+
+def _marked(text: str, found: Sequence[re.Match[str]]) -> str:
     first = found[0].start() if found else 0
     start = _word_start(text, max(0, first - _BEFORE))
     end = _word_end(text, min(len(text), first + _AFTER))
     out, at = [], start
     for word in found:
         if word.start() >= at and word.end() <= end:
-            out += [text[at : word.start()], "«", word.group(), "»"]
+            out += [_bare(text[at : word.start()]), "\ue000", word.group(), "\ue001"]
             at = word.end()
-    out.append(text[at:end])
+    out.append(_bare(text[at:end]))
     middle = " ".join("".join(out).split())
     return f"{'…' if start else ''}{middle}{'…' if end < len(text) else ''}"
+
+
+def _bare(text: str) -> str:
+    return _MARKS.sub("", text)
 
 
 def _word_start(text: str, at: int) -> int:

@@ -15,7 +15,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from sqlalchemy import Engine, Row, Select, bindparam, func, select, tuple_
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Row,
+    Select,
+    bindparam,
+    delete,
+    func,
+    select,
+    tuple_,
+    update,
+)
 from sqlalchemy.exc import DBAPIError
 
 from vivavoce.errors import Unavailable
@@ -27,11 +38,12 @@ from vivavoce.store.migrate import prepare
 from vivavoce.store.reader import CommitListener, Reader, within
 from vivavoce.store.reads import PlanReads, TalkReads, WorkReads
 from vivavoce.store.retention import forgetting, owned, steps
-from vivavoce.store.rows import APPROVALS, EVENTS, SESSIONS, TASKS, Rows
-from vivavoce.store.schema import events, log_head, reminders
+from vivavoce.store.rows import APPROVALS, EVENTS, KEYS, PUSH_MESSAGES, SESSIONS, TASKS, Rows
+from vivavoce.store.schema import events, log_head, one_time_keys, push_messages, reminders
 from vivavoce.store.search import INDEX
 from vivavoce.store.transaction import CLAIM, Held, Performer, explain
 from vivavoce.store.writer import Writer
+from vivavoce.wire.records.reach import OneTimeKey, PushMessage
 from vivavoce.wire.records.talk import Change, LogEvent
 
 log = logging.getLogger(__name__)
@@ -63,6 +75,26 @@ CLAIMED = select(reminders.c.id).where(
     reminders.c.claimed_by == bindparam("by"),
     reminders.c.status == "waiting",
 )
+
+_at = bindparam("at", type_=push_messages.c.due_at.type)
+_due = (push_messages.c.status == "pending", push_messages.c.due_at <= _at)
+CLAIM_PUSHES = (
+    update(push_messages)
+    .where(
+        push_messages.c.id.in_(
+            select(push_messages.c.id)
+            .where(*_due)
+            .order_by(push_messages.c.due_at)
+            .limit(bindparam("limit"))
+        ),
+        *_due,  # again: somebody else may have taken it while we waited for the row
+    )
+    .values(due_at=bindparam("until", type_=push_messages.c.due_at.type))
+    .returning(*push_messages.c)
+)
+_of_key = (one_time_keys.c.digest == bindparam("of"), one_time_keys.c.purpose == bindparam("for"))
+KEY = select(one_time_keys).where(*_of_key)
+TAKE_KEY = delete(one_time_keys).where(*_of_key).returning(*one_time_keys.c)
 
 
 def events_after(
@@ -252,6 +284,27 @@ class SqlStore(TalkReads, WorkReads, PlanReads):
             return []
         await self._open().writer.run(lambda connection: connection.execute(CLAIM, given).rowcount)
         return await self._read.all(_id, CLAIMED, ids=list(ids), by=by)
+
+    async def claim_pushes(
+        self, *, now: datetime, until: datetime, limit: int
+    ) -> list[PushMessage]:
+        def claim(connection: Connection) -> list[PushMessage]:
+            given = {"at": now, "until": until, "limit": within(limit)}
+            return [PUSH_MESSAGES.record(row) for row in connection.execute(CLAIM_PUSHES, given)]
+
+        return await self._open().writer.run(claim)
+
+    async def take_key(self, digest: str, purpose: str) -> OneTimeKey | None:
+        given = {"of": digest, "for": purpose}
+
+        def take(connection: Connection) -> OneTimeKey | None:
+            found = connection.execute(TAKE_KEY, given).first()
+            return None if found is None else KEYS.record(found)
+
+        # A guess is read and no more: nobody makes writers wait without a key.
+        if await self._read.one(KEYS.record, KEY, **given) is None:
+            return None
+        return await self._open().writer.run(take)
 
     async def forget(self, user_id: str, *, counts: bool = False) -> dict[str, int]:
         """A slice at a time, again until a whole pass finds nothing: somebody may still have

@@ -30,11 +30,13 @@ from vivavoce.store.schema import (
     instances,
     log_head,
     milestones,
+    push_subscriptions,
     reminders,
     tasks,
     voice_sessions,
 )
 from vivavoce.wire.records.plans import Milestone
+from vivavoce.wire.records.reach import PushSubscription
 from vivavoce.wire.records.talk import Entry, LogEvent, VoiceSession
 from vivavoce.wire.records.work import Approval, AuditLine, Task
 
@@ -114,6 +116,11 @@ CLAIM = (
 )
 
 DROP_MILESTONE = sa.delete(milestones).where(milestones.c.id == sa.bindparam("dropped"))
+
+DROP_PUSH = sa.delete(push_subscriptions).where(
+    push_subscriptions.c.id == sa.bindparam("dropped", type_=push_subscriptions.c.id.type),
+    push_subscriptions.c.user_id == sa.bindparam("owner"),
+)
 
 
 def queue_up(connection: sa.Connection, count: int = 0) -> int:
@@ -197,6 +204,8 @@ class Performer:
                     connection.execute(LINK, rows)
                 case How.DROP if kind is Milestone:
                     connection.execute(DROP_MILESTONE, rows)
+                case How.DROP if kind is PushSubscription:
+                    connection.execute(DROP_PUSH, rows)
                 case How.DROP:
                     for row in rows:
                         drop_own(connection, row)

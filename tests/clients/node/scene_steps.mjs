@@ -61,6 +61,11 @@ const STEPS = {
       part,
       LIMIT,
     ),
+  /** In a browser that keeps in mind that the page may hear its user. */
+  async reload(page) {
+    await page.context().grantPermissions(["microphone"]);
+    await page.reload();
+  },
   wait: (page, seconds) => page.waitForTimeout(seconds * 1000),
   /** Until so many seconds of speech were heard since the step before, and then silence. */
   async speech(page, seconds) {

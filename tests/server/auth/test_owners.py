@@ -24,12 +24,15 @@ from tests.server.v1 import client as v1
 from vivavoce.store.schema import metadata
 from vivavoce.testing import MemoryStore
 from vivavoce.wire.records.plans import Goal, Milestone, Reminder, Todo
+from vivavoce.wire.records.reach import PushSubscription
 from vivavoce.wire.records.talk import Put, new_id
 from vivavoce.wire.records.work import Approval, Task
 
-OPEN = {"healthCheck", "readinessCheck"}
+OPEN = {"healthCheck", "readinessCheck", "getLogin"}
 OPERATORS = {"getStatus", "getMetrics"}
-BY_KEY = {"exchangeSdp", "openAudio", "exchangeVoiceSdp"}
+BY_KEY = {"exchangeSdp", "openAudio", "exchangeVoiceSdp", "exchangeBrowserKey"}
+TRIED_ELSEWHERE = {"actOnNotice", "subscribeToPush"}
+"""By the key in a notice, and by the browser's own secret: `v1/test_push.py`."""
 """The key of one session; a JWT is none."""
 NOT_HERE = "getVoiceSample"
 """Another provider than ours has none."""
@@ -42,7 +45,7 @@ OWN = {
     *("listConversations", "createConversation", "searchMessages", "listGoals", "createGoal"),
     *("listPlannedTasks", "listReminders", "getProfile", "updateProfile"),
     *("getPreferences", "updatePreferences", "getUsage", "listGrants", "exportData"),
-    "createConductorToken",
+    *("createConductorToken", "createBrowserKey", "getPush", "getMe"),
 }
 """They name nothing that belongs to anybody."""
 NAMED = {
@@ -53,7 +56,8 @@ NAMED = {
     *("voiceSessionEvents", "renewStreamToken", "deleteConversation", "listMessages"),
     *("sendMessage", "getGoal", "updateGoal", "deleteGoal", "updateMilestone"),
     *("createPlannedTask", "getPlannedTask", "updatePlannedTask", "deletePlannedTask"),
-    *("listIntents", "revokeGrant", "seenReminder", "changeProvider"),
+    *("getConversation", "renameConversation", "exportConversation"),
+    *("listIntents", "revokeGrant", "seenReminder", "changeProvider", "unsubscribeFromPush"),
 }
 """They name something of a user's: of another's, it is not there."""
 LAST = {"deleteData"}
@@ -90,7 +94,7 @@ async def test_each_operation_is_tried_with_the_ids_of_another_user(tmp_path: Pa
             before = _kept(store, other.user)
             d.http.headers.update(bearer(me.user, "developer"))
             for method, path, operation in operations:
-                if operation["operationId"] not in LAST:
+                if operation["operationId"] not in LAST | TRIED_ELSEWHERE:
                     await _try(d, schema, method, path, operation, other, me)
             assert _kept(store, other.user) == before
         deleted = await d.http.delete("/api/v1/data", params={"confirm": "everything"})
@@ -99,7 +103,7 @@ async def test_each_operation_is_tried_with_the_ids_of_another_user(tmp_path: Pa
 
 
 def _each_has_a_case(there: set[str]) -> None:
-    known = OPEN | OPERATORS | BY_KEY | FOR_ALL | OWN | NAMED | LAST
+    known = OPEN | OPERATORS | BY_KEY | TRIED_ELSEWHERE | FOR_ALL | OWN | NAMED | LAST
     assert not there - known, "a new operation: whose is what it names? Give it a case"
     assert not known - there, "these are gone"
 
@@ -195,7 +199,15 @@ async def _owner(d: Doors, user: str, word: str) -> Owner:
         expires_at=now + timedelta(minutes=5),
     )
     await d.here.store.commit([Put(task), Put(approval)])
-    await d.here.journal.commit([Put(goal), Put(step), Put(todo), Put(was_due)])
+    browser = PushSubscription(
+        id=new_id(),
+        endpoint=f"https://push.example/{word}",
+        p256dh="B",
+        auth="A",
+        device=word,
+        **dated,
+    )
+    await d.here.journal.commit([Put(goal), Put(step), Put(todo), Put(was_due), Put(browser)])
     live = d.here.voice.live(opened["session_id"], user)
     assert live is not None
     ids = {
@@ -207,6 +219,7 @@ async def _owner(d: Doors, user: str, word: str) -> Owner:
         "milestone_id": step.id,
         "task_id": todo.id,
         "reminder_id": was_due.id,
+        "subscription_id": browser.id,
         "approval_id": approval.id,
     }
     return Owner(user, word, ids)
@@ -220,7 +233,7 @@ def _operations(schema: Json) -> Iterator[tuple[str, str, Json]]:
 
 IDS = {
     *("session_id", "conversation_id", "message_id", "goal_id", "milestone_id", "task_id"),
-    *("approval_id", "call_id", "reminder_id"),
+    *("approval_id", "call_id", "reminder_id", "subscription_id"),
 }
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from tests.server.auth.test_tokens import TOKEN
+from tests.server.auth.test_tokens import _made as made
 from tests.server.doors import Doors, Json, doors, refused
 from tests.server.v1 import client as v1
 from tests.server.v1.client import CONVERSATIONS, SESSIONS
@@ -211,3 +215,95 @@ async def test_the_key_of_a_session_ends_with_its_conversation(tmp_path: Path) -
         await d.http.delete(f"{CONVERSATIONS}/{opened['conversation_id']}")
         late = await v1.sdp(d, opened["session_id"], opened["ephemeral_key"])
         refused(late, 401, "unauthorized")
+
+
+# --- Their names, and taken along ---------------------------------------------------------
+
+
+async def test_a_title_that_somebody_gave_stays_and_is_shown(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        opened, call = await v1.talk(d)
+        path = f"{v1.CONVERSATIONS}/{opened['conversation_id']}"
+        await call.user_says("I want to learn Spanish")
+        await d.until(opened["session_id"], "transcription.completed")
+        renamed = await d.patch(path, {"title": "  Spanish,\n for Mexico "})
+        assert renamed["title"] == "Spanish, for Mexico"
+        assert renamed["preview"] == "I want to learn Spanish"
+        await call.user_says("In three months")
+        await d.until(opened["session_id"], "transcription.completed", 2)
+        await d.http.delete(f"{v1.SESSIONS}/{opened['session_id']}")
+        assert (await d.get(path))["title"] == "Spanish, for Mexico"
+        (listed,) = (await d.get(v1.CONVERSATIONS))["conversations"]
+        assert listed == await d.get(path)
+        (hit,) = (await d.get(f"{v1.CONVERSATIONS}/search", params={"q": "spanish"}))["results"]
+        assert hit["conversation_title"] == "Spanish, for Mexico"
+        assert hit["parts"] == [
+            {"text": "I want to learn ", "found": False},
+            {"text": "Spanish", "found": True},
+        ]
+        for title in ("", " \u200b ", "x" * 201):
+            assert (await d.http.patch(path, json={"title": title})).status_code == 400
+        ann = {"x-user-id": "ann"}
+        for answer in (
+            await d.http.patch(path, json={"title": "mine"}, headers=ann),
+            await d.http.get(path, headers=ann),
+            await d.http.get(f"{path}/export", headers=ann),
+        ):
+            refused(answer, 404, "not_found")
+
+
+async def test_marks_in_a_text_are_told_from_those_of_the_search(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        begun = await d.post(v1.CONVERSATIONS)
+        path = f"{v1.CONVERSATIONS}/{begun['id']}/messages"
+        said = "He wrote «no» \ue000and\ue001 I said lemon"
+        await d.post(path, {"content": said, "wait_seconds": 0})
+        (hit,) = (await d.get(f"{v1.CONVERSATIONS}/search", params={"q": "lemon"}))["results"]
+        assert [part["text"] for part in hit["parts"] if part["found"]] == ["lemon"]
+        assert "«no» and I said" in "".join(part["text"] for part in hit["parts"])
+
+
+async def test_one_conversation_is_a_file_to_read_or_to_keep(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        begun = await d.post(v1.CONVERSATIONS, {"title": 'Lemons & "limes"\r\nX: y'})
+        path = f"{v1.CONVERSATIONS}/{begun['id']}"
+        words = "# No heading\nof mine"
+        await d.post(f"{path}/messages", {"content": words, "wait_seconds": 0})
+        other = await d.post(v1.CONVERSATIONS)
+        await d.post(
+            f"{v1.CONVERSATIONS}/{other['id']}/messages", {"content": "Else", "wait_seconds": 0}
+        )
+        read = await d.http.get(f"{path}/export")
+        assert read.headers["content-type"] == "text/markdown; charset=utf-8"
+        name = read.headers["content-disposition"]
+        assert re.fullmatch(r'attachment; filename="\d{4}-\d\d-\d\d-lemons-limes-x-y\.md"', name)
+        assert "> # No heading\n> of mine" in read.text
+        assert read.text.startswith('# Lemons & "limes" X: y\n')
+        assert "Else" not in read.text
+        kept = await d.http.get(f"{path}/export", params={"format": "json"})
+        found = kept.json()
+        assert found["conversation"]["id"] == begun["id"]
+        assert [(one["type"], one["text"], one["by"]) for one in found["messages"]] == [
+            ("user", words, "text")
+        ]
+        assert found["intents"] == []
+        lines = [line async for line in _audited(d)]
+        assert lines == ["one conversation, as markdown", "one conversation, as json"]
+
+
+async def _audited(d: Doors) -> AsyncIterator[str]:
+    for line in await d.here.store.audit():
+        if line.action == "data":
+            yield line.what
+
+
+async def test_a_lesser_token_renames_nothing_that_was_led_with_a_higher_one(
+    tmp_path: Path,
+) -> None:
+    async with doors(tmp_path, auth="token", auth_token=TOKEN) as d:
+        guest = {"authorization": f"Bearer {await made(d, 'kiosk', 'user')}"}
+        d.http.headers["authorization"] = f"Bearer {TOKEN}"
+        opened, _ = await v1.talk(d)
+        path = f"{v1.CONVERSATIONS}/{opened['conversation_id']}"
+        answer = await d.http.patch(path, json={"title": "Theirs"}, headers=guest)
+        refused(answer, 403, "forbidden")

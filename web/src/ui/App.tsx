@@ -1,10 +1,15 @@
 /** The page: one button, the state in words, the level, the transcript; work beside it. */
 
 import { useEffect, useMemo, useSyncExternalStore } from "react";
-import type { Conversation } from "../session/conversation";
-import type { Past } from "../session/history/history";
-import { pastLines } from "../session/history/past";
-import { busy, buttonWords, situation, words } from "../session/words";
+import {
+  busy,
+  buttonWords,
+  type Conversation,
+  type Past,
+  pastLines,
+  situation,
+  words,
+} from "@vivavoce/client";
 import { Approvals } from "./Approvals";
 import { Details } from "./Details";
 import { History } from "./History";
@@ -15,7 +20,7 @@ import { Transcript } from "./Transcript";
 import { Tray } from "./Tray";
 
 export function App({ conversation }: { conversation: Conversation }) {
-  const state = useSyncExternalStore(conversation.store.subscribe, conversation.store.get);
+  const state = useSyncExternalStore(conversation.store.subscribe, conversation.store.getState);
   const now = situation(state);
   useEffect(() => {
     document.body.dataset["state"] = now;

@@ -5,9 +5,16 @@
  * that is held down does not count at all. */
 
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
-import type { Approval, Work } from "../session/work/work";
-import type { Reach } from "../wire/api";
-import { argumentRows, countdown, lengthWords, secondsLeft, visible } from "../session/work/words";
+import {
+  type Approval,
+  argumentRows,
+  countdown,
+  lengthWords,
+  type Reach,
+  secondsLeft,
+  visible,
+  type Work,
+} from "@vivavoce/client";
 
 export const ARMED_AFTER_MS = 700; // a click that was meant for what stood here before
 

@@ -1,7 +1,7 @@
 /** A question of a task's or a tool's: what it offers as buttons, and words of one's own. */
 
 import { type FormEvent, useId, useRef } from "react";
-import type { QuestionView } from "../wire/types";
+import type { QuestionView } from "@vivavoce/client";
 
 const LONGEST = 2000; // what the server takes
 

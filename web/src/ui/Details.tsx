@@ -1,9 +1,13 @@
 /** What the state's few words leave out: models on their way, what went wrong, a token to give. */
 
 import { type FormEvent, useEffect, useId, useRef } from "react";
-import type { Loading as Waiting, State } from "../session/state";
-import { progress, situation } from "../session/words";
-import type { ModelStatus } from "../wire/types";
+import {
+  type Loading as Waiting,
+  type ModelStatus,
+  progress,
+  situation,
+  type State,
+} from "@vivavoce/client";
 
 export function Details({ state, unlock }: { state: State; unlock: (token: string) => void }) {
   switch (situation(state)) {

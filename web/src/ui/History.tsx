@@ -1,10 +1,18 @@
 /** The drawer with the conversations of before: the newest first, or what a search finds. */
 
 import { type MouseEvent, useEffect, useId, useRef } from "react";
-import type { Archive } from "../session/history/archive";
-import type { History as Past } from "../session/history/history";
-import { badgeOf, countWords, nameOf, pieces, previewOf, whenWords } from "../session/history/words";
-import type { ConversationInfo, SearchHit } from "../wire/types";
+import {
+  type Archive,
+  badgeOf,
+  type ConversationInfo,
+  countWords,
+  type History as Past,
+  nameOf,
+  pieces,
+  previewOf,
+  type SearchHit,
+  whenWords,
+} from "@vivavoce/client";
 
 export type ArchiveActions = Pick<Archive, "ask" | "close" | "more" | "remove" | "search" | "show">;
 

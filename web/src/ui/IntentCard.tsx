@@ -1,7 +1,6 @@
 /** What was understood, in plain words, and what became of it. */
 
-import { intentStatus, rowsOf, titleOf, type Understood } from "../session/intents";
-import { visible } from "../session/work/words";
+import { intentStatus, rowsOf, titleOf, type Understood, visible } from "@vivavoce/client";
 
 export function IntentCard({ intent }: { intent: Understood }) {
   const rows = rowsOf(intent.payload);

@@ -1,7 +1,7 @@
 /** How loud the microphone is. Drawn past React: sixty pictures a second are not its business. */
 
 import { useEffect, useRef } from "react";
-import { barOf } from "../audio/level";
+import { barOf } from "@vivavoce/client";
 
 const FALL = 0.85; // of the bar, a picture: quick up, slow down
 const TELL_EVERY_MS = 250; // for those who listen to the page instead of looking at it

@@ -1,7 +1,7 @@
 /** Around a past conversation: which one it is and the way out above, words to write below. */
 
 import { type FormEvent, useEffect, useId, useRef } from "react";
-import type { Past } from "../session/history/history";
+import type { Past } from "@vivavoce/client";
 
 const LONGEST = 8000; // what the server takes
 

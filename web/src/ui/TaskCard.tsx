@@ -1,8 +1,7 @@
 /** One task: on its way, with a question, or over. */
 
 import { useEffect, useState } from "react";
-import { over, type Task } from "../session/work/work";
-import { agentWords, agoWords, statusWords } from "../session/work/words";
+import { agentWords, agoWords, over, statusWords, type Task } from "@vivavoce/client";
 import { Ask } from "./Ask";
 import type { WorkActions } from "./Tray";
 

@@ -1,8 +1,7 @@
 /** What was said, on both sides, as it is said. It follows its end unless somebody scrolled up. */
 
 import { memo, type ReactNode, useEffect, useLayoutEffect, useRef } from "react";
-import { SENDING } from "../session/history/past";
-import type { Line } from "../session/state";
+import { type Line, SENDING } from "@vivavoce/client";
 import { IntentCard } from "./IntentCard";
 
 const NEAR_END_PX = 80;

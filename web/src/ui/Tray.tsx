@@ -1,9 +1,17 @@
 /** Delegated work, quietly: a line when there is nothing to do, open while something goes on. */
 
 import { useEffect, useId, useState } from "react";
-import type { WorkClient } from "../session/work/client";
-import { over, type Work } from "../session/work/work";
-import { agoWords, inOrder, isNew, questionsOf, trayWords, visible } from "../session/work/words";
+import {
+  agoWords,
+  inOrder,
+  isNew,
+  over,
+  questionsOf,
+  trayWords,
+  visible,
+  type Work,
+  type WorkClient,
+} from "@vivavoce/client";
 import { Ask } from "./Ask";
 import { TaskCard } from "./TaskCard";
 

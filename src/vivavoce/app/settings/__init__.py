@@ -20,6 +20,8 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from pydantic_settings.exceptions import SettingsError as SourceError
 
+from vivavoce.app.settings.https import HttpsSettings
+from vivavoce.app.settings.login import LoginSettings
 from vivavoce.app.settings.parts import (
     BRAINS,
     EMBEDDED,
@@ -33,7 +35,9 @@ from vivavoce.app.settings.parts import (
     RoleSettings,
     ShareSettings,
     Words,
+    check_safe_url,
 )
+from vivavoce.app.settings.push import PushSettings
 from vivavoce.app.settings.wyoming import WyomingSettings
 from vivavoce.app.settings.wyoming import check as check_wyoming
 from vivavoce.runtime.ports import Retention
@@ -151,6 +155,9 @@ class PlaceSettings(BaseSettings):
 class Settings(
     ConductorSettings,
     WyomingSettings,
+    PushSettings,
+    HttpsSettings,
+    LoginSettings,
     ShareSettings,
     RoleSettings,
     AuthSettings,
@@ -248,6 +255,20 @@ class Settings(
     """`console` for people, `json` for machines."""
     log_private: bool = False
     """Whether logs may contain what people said and tools got."""
+
+    @model_validator(mode="after")
+    def _somewhere_to_log_in(self) -> Settings:
+        for name in ("oidc_client_id", "supabase_key"):
+            if getattr(self, name) and self.auth != "jwt":
+                raise ValueError(f"{variable(name)}: is for VIVAVOCE_AUTH=jwt")
+        if self.oidc_client_id and self.supabase_key:
+            raise ValueError("VIVAVOCE_SUPABASE_KEY: is in place of VIVAVOCE_OIDC_CLIENT_ID")
+        if self.oidc_client_id or self.supabase_key:
+            try:
+                check_safe_url(self.oidc_issuer or self.jwt_issuer)
+            except ValueError as fault:
+                raise ValueError(f"VIVAVOCE_JWT_ISSUER: {fault}") from None
+        return self
 
     @model_validator(mode="after")
     def _no_open_door(self) -> Settings:

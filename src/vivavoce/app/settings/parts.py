@@ -77,6 +77,20 @@ _KNOWN = (*SECRET_BYTES, *SIGNED_BY_KEY)
 _ALGORITHMS = _each("|".join(_KNOWN), f"some of {', '.join(_KNOWN)}")
 
 
+def check_safe_url(value: str) -> str:
+    """Whose answer decides who somebody is. Raises `ValueError`."""
+    url = urlsplit(value)
+    _ = url.port  # a ValueError where it is none
+    host = url.hostname or ""
+    # Keys that can be swapped on the way are none; one word is a name on our own network.
+    near = host in _LOOPBACK or (host and "." not in host and ":" not in host)
+    if not host or url.scheme not in ("https", "http") or (url.scheme == "http" and not near):
+        raise ValueError("should begin with https://, or http:// on this machine or network")
+    if url.username is not None or url.password is not None or url.fragment:
+        raise ValueError("should be a plain URL, without a password or a fragment")
+    return value
+
+
 class AuthSettings(BaseSettings):
     """Who may."""
 
@@ -108,7 +122,12 @@ class AuthSettings(BaseSettings):
     allowed_hosts: Annotated[Words, _HOSTS] = ()
     """Host names it answers to besides loopback, comma-separated."""
     allowed_origins: Annotated[Words, _ORIGINS] = ()
-    """Web origins that may call it besides its own, comma-separated."""
+    """Web origins that may call it besides its own, comma-separated: pages of yours with
+    `<vivavoce-voice>`."""
+    key_makers: Words = ()
+    """With `jwt`: names of operators' tokens that may make keys for any user's browser
+    (`VIVAVOCE_AUTH_TOKEN` is the name of that one), comma-separated. The backend of a page needs
+    one. With `token` every operator's token may."""
 
     @field_validator("auth_token")
     @classmethod
@@ -132,18 +151,7 @@ class AuthSettings(BaseSettings):
     @field_validator("jwt_jwks_url")
     @classmethod
     def _keys_by_a_safe_way(cls, value: str) -> str:
-        if not value:
-            return ""
-        url = urlsplit(value)
-        _ = url.port  # a ValueError where it is none
-        host = url.hostname or ""
-        # Keys that can be swapped on the way are none; one word is a name on our own network.
-        near = host in _LOOPBACK or (host and "." not in host and ":" not in host)
-        if not host or url.scheme not in ("https", "http") or (url.scheme == "http" and not near):
-            raise ValueError("should begin with https://, or http:// on this machine or network")
-        if url.username is not None or url.password is not None or url.fragment:
-            raise ValueError("should be a plain URL, without a password or a fragment")
-        return value
+        return check_safe_url(value) if value else ""
 
     @model_validator(mode="after")
     def _what_the_mode_needs(self) -> AuthSettings:

@@ -105,8 +105,9 @@ class Wishes:
 def run(args: argparse.Namespace) -> int:
     """One talk; its exit code."""
     try:
-        from vivavoce.cli.talk.server import NoServer, NoVoice, Refusal, checked_url
+        from vivavoce.cli.talk.server import NoVoice, checked_url
         from vivavoce.cli.talk.sound import SoundGone
+        from vivavoce.client.link import NoServer, Refusal
     except ModuleNotFoundError as missing:
         return _complain(_lacking(missing), WRONG)
     if args.text and (args.say or args.hear):
@@ -229,7 +230,7 @@ async def _one(
 
 async def _met(server: Server, wishes: Wishes) -> str:
     """The agent that is served; whether it is the right one, and whether we may talk to it."""
-    from vivavoce.cli.talk.server import Refusal
+    from vivavoce.client.link import Refusal
 
     await server.ready()
     agent = await server.agent()

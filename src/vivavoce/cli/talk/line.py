@@ -22,7 +22,8 @@ from websockets.typing import Subprotocol
 
 from vivavoce.cli.talk.core.playing import RATE, WIDTH, Cut, Ducking, Heard
 from vivavoce.cli.talk.desk import Desk
-from vivavoce.cli.talk.server import AudioGrant, on_this_machine
+from vivavoce.cli.talk.server import AudioGrant
+from vivavoce.client.link import on_this_machine
 
 _OPEN = 10.0
 _STALLED = 8.0

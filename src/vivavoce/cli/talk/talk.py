@@ -20,8 +20,9 @@ from vivavoce.cli.talk.core import words
 from vivavoce.cli.talk.core.playing import PushToTalk
 from vivavoce.cli.talk.desk import Desk
 from vivavoce.cli.talk.line import Line, NoLine, dialled
-from vivavoce.cli.talk.server import Grant, NoServer, NoVoice, Refusal, Server
+from vivavoce.cli.talk.server import Grant, NoVoice, Server
 from vivavoce.cli.talk.store import Store
+from vivavoce.client.link import NoServer, Refusal
 from vivavoce.retrying import doubling
 
 _POLL = 1.0

@@ -77,6 +77,11 @@ class Questions:
         """The calls that wait for words, oldest first."""
         return [call_id for owner, call_id in self._open if owner == user_id]
 
+    def open_as(self, call_id: str, user_id: str) -> tuple[str, Role] | None:
+        """The question that this call waits for here, and the least role to answer it."""
+        found = self._open.get((user_id, call_id))
+        return None if found is None else (found[0], found[3])
+
     def waiting_for(self, user_id: str, role: Role = "operator") -> list[News]:
         """What is to be asked again on a new call of somebody with this role."""
         mine = [held for (owner, _), held in self._open.items() if owner == user_id]

@@ -97,7 +97,7 @@ class Journal:
         self._of_user: Counter[str] = Counter()
         self._index: dict[tuple[str, str | None], set[Subscription]] = {}
         self._streams = 0
-        self._heeded: dict[str, tuple[Act, Callable[[], bool]]] = {}
+        self._heeded: dict[str, list[tuple[Act, Callable[[], bool]]]] = {}
         self._position = -1
         self._lock = asyncio.Lock()
         self._doubt = asyncio.Event()
@@ -222,7 +222,8 @@ class Journal:
         async with self._lock:
             # As long as anybody here wants to know what others wrote.
             while self._position < upto and (
-                self._streams or any(needed() for _, needed in self._heeded.values())
+                self._streams
+                or any(needed() for each in self._heeded.values() for _, needed in each)
             ):
                 events = await self._store.events(after=self._position, limit=self._page, upto=upto)
                 self._publish(events)
@@ -236,8 +237,8 @@ class Journal:
                 readers = self._readers(event.user_id, event.session_id, event.type)
                 if readers:
                     _offer(readers, event)
-                if event.type in self._heeded:
-                    self._heeded[event.type][0](event)
+                for act, _ in self._heeded.get(event.type, ()):
+                    act(event)
                 self._position = event.position
 
     def _readers(self, user_id: str, session_id: str | None, kind: str) -> list[Subscription]:
@@ -249,7 +250,7 @@ class Journal:
     def heed(self, kind: str, act: Act, needed: Callable[[], bool]) -> None:
         """`act`, at once and without waiting, on every event of this kind, whichever process
         wrote it; others' are read while they are `needed`."""
-        self._heeded[kind] = (act, needed)
+        self._heeded.setdefault(kind, []).append((act, needed))
 
     def subscribe(
         self, only: Filter, *, after: int | None = None, follow: bool = True
@@ -269,6 +270,10 @@ class Journal:
         if self._closed.is_set():
             subscription.close()
         return subscription
+
+    def watched(self, user_id: str) -> bool:
+        """Has this user an event stream open here?"""
+        return self._of_user[user_id] > 0
 
     def check_room(self, user_id: str) -> None:
         """Raises `Unavailable` or `RateLimited` where there is none for another stream."""

@@ -29,12 +29,13 @@ from typing import Any, Literal, Protocol
 
 import orjson
 
-from vivavoce.errors import VivavoceError
+from vivavoce.errors import VivavoceError, found
 from vivavoce.logs import fields
 from vivavoce.runtime.ports import Clock, Store
 from vivavoce.runtime.relay import Relay
 from vivavoce.wire.clean import clean_line
-from vivavoce.wire.records.talk import Entry, Kind, iso
+from vivavoce.wire.records.plans import Intent
+from vivavoce.wire.records.talk import Conversation, Entry, Kind, iso
 from vivavoce.wire.values import Record
 
 log = logging.getLogger(__name__)
@@ -198,6 +199,21 @@ class UserData:
         async for piece in _gathered(pieces):
             yield piece
 
+    async def conversation(
+        self, conversation_id: str, user_id: str, form: Format
+    ) -> tuple[Conversation, bytes]:
+        """One conversation, to be kept or shared: as JSON what was said, called, returned and
+        submitted; as Markdown what people read. Raises `NotFound`."""
+        known = await self._store.conversation(conversation_id, user_id=user_id)
+        talk = found(known, "Conversation", conversation_id)
+        entries = await self._store.entries(conversation_id, user_id=user_id)
+        submitted = await self._store.intents(user_id=user_id, conversation_id=conversation_id)
+        await self._audit("data", f"one conversation, as {form}", "exported", user_id)
+        now = self._clock.now()
+        if form == "json":
+            return talk, await asyncio.to_thread(_one_as_json, talk, entries, submitted, now)
+        return talk, await asyncio.to_thread(_one_to_read, talk, entries, now)
+
     async def _tasks(self, user_id: str) -> list[str]:
         return [task.id for task in await self._store.tasks(user_id=user_id, limit=_ALL)]
 
@@ -303,6 +319,52 @@ class UserData:
         words = "The JSON export has every one of these whole, the files, and what they were."
         undo = ["## Changes that can be undone", "", *changes, ""]
         return ["", "## Files", "", *listed, "", *undo, "## In all", "", words, "", *rows, ""]
+
+
+def _one_as_json(
+    talk: Conversation, entries: Sequence[Entry], submitted: Sequence[Intent], now: datetime
+) -> bytes:
+    about = {
+        "format": VERSION,
+        "exported_at": iso(now),
+        "conversation": {
+            "id": talk.id,
+            "title": talk.title,
+            "context_type": talk.context_type,
+            "created_at": iso(talk.created_at),
+            "summary": talk.summary,
+        },
+        "messages": [
+            {
+                "id": entry.id,
+                "type": str(entry.kind),
+                "text": entry.text,
+                "at": iso(entry.created_at),
+                "by": entry.modality,
+                "session_id": entry.session_id,
+                "data": entry.data,
+            }
+            for entry in entries
+        ],
+        "intents": [
+            {
+                "id": intent.id,
+                "name": intent.name,
+                "payload": intent.payload,
+                "status": str(intent.status),
+                "messages": list(intent.evidence),
+                "at": iso(intent.created_at),
+            }
+            for intent in submitted
+        ],
+    }
+    return orjson.dumps(about, default=str, option=orjson.OPT_INDENT_2) + b"\n"
+
+
+def _one_to_read(talk: Conversation, entries: Sequence[Entry], now: datetime) -> bytes:
+    head = [f"# {_line(talk.title or 'Untitled')}", ""]
+    head += [f"Begun {_day(talk.created_at)}, exported {_day(now)}.", ""]
+    return b"".join([_text(head), *(_text(_said(entry)) for entry in entries)])
 
 
 def _change(kept: dict[str, Any]) -> str:

@@ -19,7 +19,7 @@ from vivavoce.language.en.recurrence.rules import joined, parts_of
 from vivavoce.language.en.understanding import understand
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Shares
-from vivavoce.runtime.people.due import zone_or
+from vivavoce.runtime.people.due import after_this_time, anchor_of, zone_or
 from vivavoce.runtime.ports import Clock, Store
 from vivavoce.wire.clean import clean_line, clean_text
 from vivavoce.wire.records.plans import (
@@ -39,6 +39,7 @@ from vivavoce.wire.values import Value
 DAY = timedelta(days=1)
 _UNLIMITED = Shares()
 RETRACTED = "It was retracted; talk about it to have it again."
+IS_DONE = "It is done."
 
 
 class Plan(Value):
@@ -143,7 +144,7 @@ class Agenda:
     def _goal_with(self, goal: Goal, wanted: Mapping[str, Any], zone: str) -> Goal:
         changes: dict[str, Any] = {}
         if "statement" in wanted:
-            changes["statement"] = _line(wanted["statement"], "statement")
+            changes["statement"] = visible_line(wanted["statement"], "statement")
         if "context_notes" in wanted:
             changes["context_notes"] = clean_text(wanted["context_notes"] or "").strip() or None
         if "timeline" in wanted:
@@ -190,6 +191,44 @@ class Agenda:
                 await self._put(todo, before)
         return todo
 
+    async def done(self, todo_id: str, user_id: str) -> Todo:
+        """Ticked off: of one that recurs the time that it is about now, and the next one comes.
+        Raises `Conflict`."""
+        async with self._changing:
+            before = await self._todo(todo_id, user_id)
+            if before.status is TodoStatus.RETRACTED:
+                raise Conflict(RETRACTED)
+            now = self._clock.now()
+            todo = None
+            if before.recurrence_rule:
+                zone = await self._zone(user_id)
+                todo = await asyncio.to_thread(after_this_time, before, now, zone)
+            todo = todo or replace(before, status=TodoStatus.COMPLETED)
+            if todo != before:
+                todo = replace(todo, updated_at=now)
+                await self._put(todo, before)
+        return todo
+
+    async def put_off(self, todo_id: str, user_id: str, *, of: datetime, to: datetime) -> Todo:
+        """Its time `of` is at `to`, this once: what recurs goes on by its rule. Raises
+        `Conflict`."""
+        async with self._changing:
+            before = await self._todo(todo_id, user_id)
+            if not before.status.open:
+                raise Conflict(RETRACTED if before.status is TodoStatus.RETRACTED else IS_DONE)
+            todo = replace(
+                before,
+                scheduled_at=to,
+                scheduled_words=None,
+                status=TodoStatus.RESCHEDULED,
+                updated_at=self._clock.now(),
+            )
+            if before.recurrence_rule:
+                moved = before.moved_from if before.scheduled_at == of else None
+                todo = replace(todo, recurs_from=anchor_of(before), moved_from=moved or of)
+            await self._put(todo, before)
+        return todo
+
     async def drop_todo(self, todo_id: str, user_id: str) -> None:
         """Once more changes nothing."""
         async with self._changing:
@@ -201,7 +240,7 @@ class Agenda:
     async def _todo_with(self, todo: Todo, wanted: Mapping[str, Any], zone: str) -> Todo:
         changes: dict[str, Any] = {}
         if "title" in wanted:
-            changes["title"] = _line(wanted["title"], "title")
+            changes["title"] = visible_line(wanted["title"], "title")
         if "goal_id" in wanted:
             changes["goal_id"] = str(wanted["goal_id"]) if wanted["goal_id"] else None
             if changes["goal_id"] is not None:
@@ -288,7 +327,7 @@ class Agenda:
         return Account(since, spent, latest, self._limits())
 
 
-def _line(value: str, field: str) -> str:
+def visible_line(value: str, field: str) -> str:
     line = clean_line(value)
     if not any(unicodedata.category(letter)[0] in "LNS" for letter in line):
         raise InvalidRequest("There is nothing in it that can be read.", field=field)
@@ -304,7 +343,7 @@ def _timed(todo: Todo, wanted: Mapping[str, Any], now: datetime, zone: str) -> T
             todo,
             **_NO_TIME,
             trigger_type="location",
-            location_trigger=_line(place, "location_trigger"),
+            location_trigger=visible_line(place, "location_trigger"),
         )
     changes: dict[str, Any] = {}
     if "recurrence_rule" in wanted:

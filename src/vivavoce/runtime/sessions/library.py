@@ -23,6 +23,7 @@ from vivavoce.logs import fields
 from vivavoce.runtime.ids import SessionIds
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Shares, Window
+from vivavoce.runtime.people.plans import visible_line
 from vivavoce.runtime.ports import Clock, Retention, Store
 from vivavoce.runtime.sessions.options import Options, check_steering
 from vivavoce.runtime.sessions.records import begun, closed, title_from
@@ -30,13 +31,14 @@ from vivavoce.runtime.sessions.voice import BY_USER, Opened, Voice
 from vivavoce.session.events import End, Shown
 from vivavoce.wire.clean import clean_json, clean_line, clean_text
 from vivavoce.wire.events import TurnTraced
-from vivavoce.wire.records.plans import Hit
+from vivavoce.wire.records.plans import ConversationSummary, Hit
 from vivavoce.wire.records.talk import (
     Conversation,
     DropConversation,
     Entry,
     Kind,
     LogEvent,
+    Put,
     PutConversation,
     PutEntry,
     PutSession,
@@ -353,6 +355,25 @@ class Library:
                     await self._close(session)
             await self._journal.commit([DropConversation(conversation_id, user_id)])
         return [session.id for session in active]
+
+    async def listed(self, conversation_id: str, user_id: str) -> ConversationSummary:
+        """Raises `NotFound`."""
+        listed = await self._store.conversation_listed(conversation_id, user_id=user_id)
+        return found(listed, "Conversation", conversation_id)
+
+    async def rename(
+        self, conversation_id: str, user_id: str, title: str, role: Role = "operator"
+    ) -> ConversationSummary:
+        """A person's title stays: nothing that is made of the talk takes its place. Raises
+        `NotFound`, `InvalidRequest` for one of nothing that can be seen, `Forbidden` for who has a
+        lesser role than it was led with."""
+        known = await self._store.conversation(conversation_id, user_id=user_id)
+        conversation = found(known, "Conversation", conversation_id)
+        await self._voice.admission.check_led(conversation_id, user_id, role)
+        line = visible_line(title, "title")
+        renamed = replace(conversation, title=line, updated_at=self._clock.now())
+        await self._journal.commit([Put(renamed, ("title",))])
+        return await self.listed(conversation_id, user_id)
 
     async def _active(self, conversation_id: str, user_id: str) -> list[VoiceSession]:
         of = (conversation_id, user_id)

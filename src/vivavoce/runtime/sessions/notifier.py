@@ -284,6 +284,19 @@ class SessionNotifier:
         except VivavoceError:
             log.exception("What waits for the user's yes could not be read")
 
+    def in_call_here(self, user_id: str) -> bool:
+        """Can this user be told something aloud?"""
+        return any(
+            bool(one.records.session.voice) and one.vitals.sideband_up
+            for one in self._going_on(user_id)
+        )
+
+    async def in_call(self, user_id: str) -> bool:
+        """Here, or at another server that is there."""
+        if self.in_call_here(user_id):
+            return True
+        return any(session.voice for session, _ in await self._others(user_id))
+
     def there(self) -> Sequence[str]:
         """The users who have a session that can tell them something now."""
         live = (one for one in self._registry.everyone() if one.vitals.sideband_up)

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Response
 
+from vivavoce.runtime.people.data import Format
 from vivavoce.runtime.sessions.options import Options
 from vivavoce.server.doors.sessions import (
     EXCHANGE,
@@ -91,6 +93,61 @@ async def search(
     with here.reads.held(user):
         found = await here.library.search(q, user, limit=limit)
     return s.SearchResponse(results=[s.SearchHit.of(one) for one in found])
+
+
+@router.get("/{conversation_id:uuid}", operation_id="getConversation", responses=errors(404))
+async def conversation(
+    here: Here, user: User, conversation_id: ConversationPath
+) -> s.ConversationInfo:
+    """One conversation, as the list shows it."""
+    return s.ConversationInfo.of(await here.library.listed(str(conversation_id), user))
+
+
+@router.patch(
+    "/{conversation_id:uuid}",
+    operation_id="renameConversation",
+    responses=errors(404, 415, 429),
+    dependencies=[Depends(paced)],
+)
+async def rename(
+    here: Here,
+    user: User,
+    rank: Rank,
+    conversation_id: ConversationPath,
+    body: s.ConversationChange,
+) -> s.ConversationInfo:
+    """Give it another title. Yours stays: none that is made of the talk takes its place."""
+    renamed = await here.library.rename(str(conversation_id), user, body.title, rank)
+    return s.ConversationInfo.of(renamed)
+
+
+_FILE_TYPES = {"json": "application/json", "markdown": "text/markdown; charset=utf-8"}
+_ENDINGS = {"json": "json", "markdown": "md"}
+_NO_NAME = re.compile(r"[^a-z0-9]+")
+
+
+@router.get(
+    "/{conversation_id}/export",
+    operation_id="exportConversation",
+    response_class=Response,
+    responses=errors(404, 429)
+    | {200: {"content": {"application/json": {}, "text/markdown": {"schema": {"type": "string"}}}}},
+)
+async def export(
+    here: Here,
+    user: User,
+    conversation_id: ConversationPath,
+    form: Annotated[Format, Query(alias="format", description="Of the file")] = "markdown",
+) -> Response:
+    """This conversation as a file: `markdown` is what people read; `json` has what was said,
+    called and returned, and what was submitted."""
+    with here.reads.held(user):
+        talk, body = await here.data.conversation(str(conversation_id), user, form)
+    # Of the title only what is a name everywhere.
+    named = _NO_NAME.sub("-", (talk.title or "conversation").lower()).strip("-")[:60]
+    name = f"{talk.created_at:%Y-%m-%d}-{named or 'conversation'}.{_ENDINGS[form]}"
+    headers = {"content-disposition": f'attachment; filename="{name}"', "cache-control": "no-store"}
+    return Response(body, media_type=_FILE_TYPES[form], headers=headers)
 
 
 @router.delete(

@@ -6,7 +6,8 @@ token for everything. `jwt`: each user brings a JWT (`jwt.py`), and what shows
 everyone's doings is the operators', who have tokens (`tokens.py`). Each has a
 role; which paths are not for all of them stands here, and what of the tools is
 in `runtime.sessions.profile`. Paths that carry a key of their own are named here;
-redeeming an ephemeral key is the business of `/sdp`.
+redeeming an ephemeral key is the business of `/sdp`. In every mode a browser on a
+page of somebody else's may have a token of its own (`browsers.py`).
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ from vivavoce.errors import (
     Unauthorized,
 )
 from vivavoce.server.gate import MIN_TOKEN_LENGTH
+from vivavoce.server.gate.browsers import TOKEN as BROWSER_TOKEN
+from vivavoce.server.gate.browsers import BrowserKeys
 from vivavoce.server.gate.jwt import USER_ID, JwtVerifier
 from vivavoce.server.gate.tickets import ConductorTokens, Grant, StreamTokens
 from vivavoce.server.gate.tokens import AccessTokens, Logins
@@ -41,9 +44,14 @@ from vivavoce.wire.records.work import ROLES, Role
 AuthMode = Literal["off", "token", "jwt"]
 
 OPEN_PATHS = frozenset({"/health", "/ready"})  # for probes; they tell nothing of anyone
-PAGE_PATH, PAGE_FILES = "/", "/assets/"  # the page itself; it asks its user for the token
+LOGIN = "/api/v1/login"  # where users log in: who has to know it has not
+AUTHORITY = "/authority.crt"  # of our own certificate; a phone has to have it before it comes in
+PAGE_FILES = "/assets/"  # the page itself; it asks its user for the token
 # The ephemeral key in the request is the authentication.
-KEYED_PATHS = re.compile(r"/sdp|/audio|/api/v1/voice/session/[^/]+/sdp")
+KEYED_PATHS = re.compile(
+    r"/sdp|/audio|/api/v1/voice/session/[^/]+/sdp|/api/v1/keys/exchange|/api/v1/push/actions"
+)
+MAKE_KEYS = "/api/v1/keys"
 # EventSource has no headers: `?token=` serves as well.
 STREAM_PATHS = re.compile(r"/events|/api/v1/voice/session/(?P<session>[^/]+)/events(/token)?")
 OPERATOR_PATHS = frozenset({"/status", "/metrics"})  # what everyone does, and how the machine is
@@ -54,7 +62,11 @@ EXECUTE, WEBHOOK = "/execute/", "/webhook/tool-call"
 API_PATHS = frozenset({"/docs", "/redoc", "/openapi.json"})
 CONDUCTOR = "/conductor"  # a browser's WebSocket has no headers: `?token=` serves as well
 API_FILES = "/static-offline-docs/"
+_KNOWN_TO_ALL = frozenset({AUTHORITY, LOGIN})
 OPERATOR = "operator"  # who has a token, where users have JWTs
+AUTH_TOKEN = "VIVAVOCE_AUTH_TOKEN"  # noqa: S105 # the name of the one that is a setting
+FOREIGN_ORIGIN = "foreign_origin"
+"""In the scope's state: of the page that asks, where that is an allowed one of somebody else's."""
 _SUBPROTOCOL = "openai-insecure-api-key."
 
 
@@ -71,6 +83,8 @@ class Identity:
     grant: Grant | None = None
     role: Role = "user"
     by: str | None = None
+    browser: bool = False
+    """By a token that the user's browser got for a key: the least of all."""
 
 
 class Authenticator:
@@ -88,10 +102,14 @@ class Authenticator:
         logins: Logins | None = None,
         execute: Role = "developer",
         own_key: str | None = None,
+        browsers: BrowserKeys | None = None,
+        key_makers: frozenset[str] = frozenset(),
         open_paths: frozenset[str] = OPEN_PATHS,
+        page_paths: frozenset[str] = frozenset({"/"}),
     ) -> None:
         """`execute` is the least role that may call tools itself; `own_key` is what our own
-        sideband shows at the engine, and never has to wait."""
+        sideband shows at the engine, and never has to wait. `key_makers` are the names of
+        tokens that may make keys for users' browsers, where users have JWTs."""
         if mode == "token" and len(token or "") < MIN_TOKEN_LENGTH:
             raise ValueError(
                 f"Token authentication needs a token of at least {MIN_TOKEN_LENGTH} characters; "
@@ -104,7 +122,8 @@ class Authenticator:
         self._own_key = (own_key or "").encode()
         self._tokens, self._jwt, self._logins = tokens, jwt, logins
         self._streams, self._runtimes, self._execute = streams, runtimes, execute
-        self._open_paths = open_paths
+        self._browsers, self._key_makers = browsers, key_makers
+        self._open_paths = open_paths | page_paths
 
     async def identify(self, scope: Scope) -> Identity:
         """Raises `Unauthorized`, `TokenExpired`, `Forbidden` for a role that is not enough,
@@ -117,14 +136,21 @@ class Authenticator:
         if _is_engine(path):
             await self._watch_engine(scope)
             return Identity(None)
-        if path in self._open_paths or KEYED_PATHS.fullmatch(path) or _is_page(path):
+        open_to_all = (
+            path in self._open_paths or path.startswith(PAGE_FILES) or path in _KNOWN_TO_ALL
+        )
+        if open_to_all or KEYED_PATHS.fullmatch(path):
             return Identity(None)
         if path in API_PATHS or path.startswith(API_FILES):
             return Identity(None)
         headers = Headers(scope=scope)
+        given = bearer(headers)
+        if given is not None and given.startswith(BROWSER_TOKEN) and self._browsers is not None:
+            identity = self._by_browser_token(given, scope, self._browsers)
+            self._check_path(path, identity)
+            return identity
         if self.mode == "off":
             return Identity(_named_user(headers.get("x-user-id")), role="operator")
-        given = bearer(headers)
         if given is None:
             raise Unauthorized("Send the token as `Authorization: Bearer …`")
         identity = await self._who(given, scope)
@@ -167,7 +193,7 @@ class Authenticator:
         """Whoever has a token of this server. With JWTs that is no user."""
         user = DEFAULT_USER if self._jwt is None else OPERATOR
         if self._is_token(given):
-            return Identity(user, role="operator", by="VIVAVOCE_AUTH_TOKEN")
+            return Identity(user, role="operator", by=AUTH_TOKEN)
         token = await self._tokens.find(given) if self._tokens is not None else None
         return None if token is None else Identity(user, role=token.role, by=token.name)
 
@@ -180,8 +206,18 @@ class Authenticator:
                 role=identity.role,
                 needed=least,
             )
+        if path == MAKE_KEYS and identity.browser:
+            raise Forbidden("A browser's token makes no keys: the page's own server does")
         of_nobody = path in OPERATOR_PATHS | DEVELOPER_PATHS
-        if self._jwt is not None and identity.by is not None and not of_nobody:
+        if self._jwt is None or identity.by is None or identity.browser or of_nobody:
+            return
+        if path == MAKE_KEYS:
+            if identity.by not in self._key_makers:
+                raise Forbidden(
+                    f"The token '{identity.by}' may not make keys for users' browsers; "
+                    "VIVAVOCE_KEY_MAKERS can name it"
+                )
+        else:
             raise Unauthorized(f"{path[:64]} is a user's: it takes a JWT, and no operator's token")
 
     def _least(self, path: str) -> Role:
@@ -237,6 +273,11 @@ class Authenticator:
         if grant.session_id != named:
             raise Forbidden("This token is for another session")
         return Identity(grant.user_id, role=role)
+
+    @staticmethod
+    def _by_browser_token(given: str, scope: Scope, browsers: BrowserKeys) -> Identity:
+        user_id = browsers.verify(given, origin=scope.get("state", {}).get(FOREIGN_ORIGIN))
+        return Identity(user_id, role="user", by="a browser's", browser=True)
 
     def _is_token(self, given: str) -> bool:
         return bool(self._token) and hmac.compare_digest(given.encode("latin-1"), self._token)
@@ -323,8 +364,11 @@ def check_bind(host: str, mode: AuthMode) -> None:
         )
 
 
-def _is_page(path: str) -> bool:
-    return path == PAGE_PATH or path.startswith(PAGE_FILES)
+def named_user(value: str) -> str:
+    """A user id as one may be given. Raises `InvalidRequest`."""
+    if not USER_ID.fullmatch(value):
+        raise InvalidRequest("A user id takes letters, digits and ._@:+-, at most 128")
+    return value
 
 
 def _is_engine(path: str) -> bool:

@@ -30,7 +30,13 @@ from vivavoce.errors import (
     VivavoceError,
 )
 from vivavoce.runtime.journal.log import ASKING, Asking
-from vivavoce.server.gate.auth import Authenticator, Identity, is_loopback, route_path
+from vivavoce.server.gate.auth import (
+    FOREIGN_ORIGIN,
+    Authenticator,
+    Identity,
+    is_loopback,
+    route_path,
+)
 from vivavoce.server.problems import note, problem
 
 MAX_BODY_BYTES = 1024 * 1024
@@ -60,7 +66,20 @@ _ALWAYS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 _CSP_BASE = "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-_CSP = f"default-src 'self'; img-src 'self' data:; media-src 'self' blob:; {_CSP_BASE}"
+# The page: what is not named here is nothing. No inline script or style, nothing of elsewhere;
+# requests to this server, and to where its users log in.
+_CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; "
+    "img-src 'self' data: blob:; media-src 'self' blob:; worker-src 'self'; "
+    "manifest-src 'self'; connect-src {connect}; " + _CSP_BASE
+)
+_OF_PAGES = {
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": (
+        "microphone=(self), screen-wake-lock=(self), camera=(), display-capture=(), "
+        "geolocation=(), payment=(), usb=(), serial=(), bluetooth=(), midi=()"
+    ),
+}
 # Swagger UI and ReDoc come from this server, and are started with an inline script.
 _CSP_DOCS = (
     "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
@@ -70,10 +89,14 @@ _DOCS = ("/docs", "/redoc")
 _PREFLIGHT = {
     "Access-Control-Allow-Methods": "GET, POST, PATCH, PUT, DELETE",
     "Access-Control-Allow-Headers": (
-        "Authorization, Content-Type, Last-Event-ID, X-Request-ID, X-Session-ID, X-User-ID"
+        "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-ID, "
+        "X-Session-ID, X-User-ID"
     ),
     "Access-Control-Max-Age": "600",
 }
+_NEARER = "access-control-request-private-network"
+"""A page on the internet asks for a server on this machine or network; Chrome wants a yes."""
+_EXPOSED = "Content-Disposition, Location, Retry-After, X-Request-ID"
 
 
 Refused = Callable[[str, str, str], Awaitable[None]]
@@ -143,7 +166,10 @@ class Gate:
         audited: Refused | None = None,
         let_in: LetIn | None = None,
         per_second: int = 0,
+        connect: Callable[[], Iterable[str]] = tuple,
     ) -> None:
+        """`connect`: origins that our own page may ask besides this server."""
+        self._connect = connect
         self._app, self._audited, self._let_in = app, audited, let_in
         self._auth = auth
         self._hosts = frozenset(_bare(host) for host in allowed_hosts)
@@ -174,8 +200,9 @@ class Gate:
             authority = self._check_host(headers)
             passage.foreign_origin = self._check_origin(scope, headers, authority)
             if passage.foreign_origin and _is_preflight(scope, headers):
-                await self._answer(Response(None, 204, _PREFLIGHT), passage, scope, receive, send)
+                await self._answer(_preflight(headers), passage, scope, receive, send)
                 return
+            state[FOREIGN_ORIGIN] = (passage.foreign_origin or "").lower() or None
             self._check_length(headers, passage.path)
             identity = await self._auth.identify(scope)
             if identity.user_id is not None:
@@ -345,16 +372,17 @@ class Gate:
             headers.setdefault(name, value)
         kind = headers.get("content-type", "")
         if kind.startswith("text/html"):
-            headers.setdefault(
-                "Content-Security-Policy", _CSP_DOCS if passage.path in _DOCS else _CSP
-            )
+            connect = " ".join(("'self'", *self._connect()))
+            policy = _CSP_DOCS if passage.path in _DOCS else _CSP.format(connect=connect)
+            for name, value in {"Content-Security-Policy": policy, **_OF_PAGES}.items():
+                headers.setdefault(name, value)
         elif kind.startswith("application/json"):
             headers.setdefault("Cache-Control", "no-store")  # keys and conversations
         if self._origins:
             headers.add_vary_header("Origin")
         if passage.foreign_origin:
             headers["Access-Control-Allow-Origin"] = passage.foreign_origin
-            headers["Access-Control-Expose-Headers"] = "Location, Retry-After, X-Request-ID"
+            headers["Access-Control-Expose-Headers"] = _EXPOSED
         message["headers"] = headers.raw
 
 
@@ -402,6 +430,11 @@ def _same_origin(origin: str, scheme: str, authority: str) -> bool:
     if scheme in ("https", "wss") and parts.scheme != "https":
         return False  # a proxy may turn https into http on the way to us, never the reverse
     return parts.netloc.removesuffix(port) == authority.removesuffix(port)
+
+
+def _preflight(headers: Headers) -> Response:
+    nearer = {"Access-Control-Allow-Private-Network": "true"} if _NEARER in headers else {}
+    return Response(None, 204, {**_PREFLIGHT, **nearer})
 
 
 def _is_preflight(scope: Scope, headers: Headers) -> bool:

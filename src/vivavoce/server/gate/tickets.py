@@ -132,8 +132,8 @@ class StreamTokens:
         """What was signed with the `previous` secret is still taken."""
         self._clock = clock
         self._seconds = seconds
-        self._keys = [secrets.token_bytes(32) if secret is None else _derived(secret, salt)]
-        self._keys += [] if previous is None else [_derived(previous, salt)]
+        self._keys = [secrets.token_bytes(32) if secret is None else derived(secret, salt)]
+        self._keys += [] if previous is None else [derived(previous, salt)]
 
     def issue(self, *, session_id: str, user_id: str, since: datetime | None = None) -> Issued:
         """`since` is that of the token which it takes the place of."""
@@ -142,12 +142,14 @@ class StreamTokens:
         expires_at = now + timedelta(seconds=self._seconds)
         times = [expires_at.timestamp(), (since or now).timestamp()]
         body = orjson.dumps([session_id, user_id, *times])
-        return Issued(f"st_{_b64(body)}.{_b64(_signed(self._keys[0], body))}", expires_at, grant)
+        return Issued(
+            f"st_{unpadded(body)}.{unpadded(signed(self._keys[0], body))}", expires_at, grant
+        )
 
     def verify(self, value: str) -> Grant:
         """Raises `TokenExpired` when it lapsed, `Unauthorized` when it is not ours."""
         body, signature = _parts(value)
-        if not any(hmac.compare_digest(signature, _signed(key, body)) for key in self._keys):
+        if not any(hmac.compare_digest(signature, signed(key, body)) for key in self._keys):
             raise Unauthorized("The stream token is not valid")
         session_id, user_id, expires, since = orjson.loads(body)
         if self._clock.now() >= datetime.fromtimestamp(expires, UTC):
@@ -184,11 +186,11 @@ class ConductorTokens:
         return Grant(session_id, grant.user_id), found
 
 
-def _signed(key: bytes, body: bytes) -> bytes:
+def signed(key: bytes, body: bytes) -> bytes:
     return hmac.digest(key, body, "sha256")
 
 
-def _derived(secret: str, salt: bytes) -> bytes:
+def derived(secret: str, salt: bytes) -> bytes:
     """Slow on purpose: who holds a token must not be able to guess the secret behind its key."""
     return hashlib.scrypt(secret.encode(), salt=salt, n=2**13, r=8, p=1, dklen=32)
 
@@ -207,20 +209,25 @@ def home_of(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()[:HOME]
 
 
-def _b64(data: bytes) -> str:
+def unpadded(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def _parts(value: str) -> tuple[bytes, bytes]:
     if not value.startswith("st_"):
         raise Unauthorized("`token` takes a stream token, `st_…`, and no other key")
-    body, _, signature = value.removeprefix("st_").partition(".")
+    return parts(value, "st_")
+
+
+def parts(value: str, beginning: str) -> tuple[bytes, bytes]:
+    """What a token says, and its signature. Raises `Unauthorized`."""
+    body, _, signature = value.removeprefix(beginning).partition(".")
     try:
-        return _unb64(body), _unb64(signature)
+        return _padded(body), _padded(signature)
     except (binascii.Error, ValueError):
-        raise Unauthorized("The stream token is not valid") from None
+        raise Unauthorized("The token is not valid") from None
 
 
-def _unb64(text: str) -> bytes:
+def _padded(text: str) -> bytes:
     # Strict: characters outside the alphabet would be skipped, and one token have many forms.
     return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)

@@ -126,6 +126,10 @@ class CreateConversationRequest(Request):
     title: str | None = Field(default=None, max_length=200)
 
 
+class ConversationChange(Request):
+    title: str = Field(min_length=1, max_length=200, pattern=r"\S", description="Its new title")
+
+
 class MessageListResponse(View):
     messages: list[Message] = Field(description="Oldest first")
     has_more: bool = Field(description="There are older ones: `before` the first of these.")
@@ -147,12 +151,28 @@ class SendMessageResponse(View):
     )
 
 
+class SnippetPart(View):
+    text: str
+    found: bool = Field(description="Is it one of the words?")
+
+
 class SearchHit(View):
     message_id: Uuid
     conversation_id: Uuid
     role: str
     created_at: Timestamp
     snippet: str = Field(description="With «…» around the words that were found")
+    parts: list[SnippetPart] = Field(
+        description="The snippet in pieces: a text may have marks like these itself"
+    )
+    conversation_title: str | None = Field(validation_alias="title")
+    context_type: str
+
+    @field_validator("parts", mode="before")
+    @classmethod
+    def _pieces(cls, value: object) -> object:
+        pairs = value if isinstance(value, tuple) else ()
+        return [{"text": text, "found": hit} for text, hit in pairs]
 
 
 class SearchResponse(View):

@@ -270,13 +270,20 @@ class Workspaces:
     """
 
     def __init__(
-        self, root: Path, *, each: bool = False, hidden: Iterable[str | Path] = HIDDEN
+        self,
+        root: Path,
+        *,
+        each: bool = False,
+        whole: str | None = None,
+        hidden: Iterable[str | Path] = HIDDEN,
     ) -> None:
+        """`whole`: a user whose workspace is all of it, where others have a folder each."""
         self.root, self._each, self._hidden = root.resolve(), each, tuple(hidden)
+        self._whole = whole
         self._found: dict[str, Workspace] = {}
 
     def of(self, user_id: str) -> Workspace:
-        if not self._each:
+        if not self._each or user_id == self._whole:
             return self._known(self.root)
         folder = self.root / folder_of(user_id)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -286,8 +293,10 @@ class Workspaces:
 
     def own(self, user_id: str) -> Path | None:
         """The folder that is this user's alone, if there is one."""
+        if not self._each or user_id == self._whole:
+            return None
         folder = self.root / folder_of(user_id)
-        return folder if self._each and folder.is_dir() and not folder.is_symlink() else None
+        return folder if folder.is_dir() and not folder.is_symlink() else None
 
     def files(self, user_id: str) -> list[str]:
         """All regular files of that folder, whatever they are called, by their paths from it, and

@@ -275,6 +275,12 @@ class Hit(Record):
     created_at: datetime
     snippet: str
     score: float = 0.0
+    parts: tuple[tuple[str, bool], ...] = ()
+    """The snippet in pieces, each with whether it is one of the words: a text may have marks like
+    ours itself."""
+    title: str | None = None
+    """Of its conversation, and with the next what kind that is."""
+    context_type: str = "voice"
 
 
 class Submission(Record):

@@ -23,6 +23,7 @@ from vivavoce.wire.records.plans import (
     SessionLimits,
     Todo,
 )
+from vivavoce.wire.records.reach import OneTimeKey, PushMessage, PushSubscription
 from vivavoce.wire.records.work import Approval, AuditLine, Json, Role, Task
 from vivavoce.wire.values import Record, Value
 
@@ -263,6 +264,9 @@ AnyRecord = (
     | Intent
     | Delivery
     | AccessToken
+    | OneTimeKey
+    | PushSubscription
+    | PushMessage
 )
 
 
@@ -306,6 +310,14 @@ class DropMilestone(Value):
     """One that is not there is no error."""
 
     id: str
+
+
+class DropPush(Value):
+    """A browser takes no more notices; those on their way to it go too. One that is not there, or
+    not this user's, is no error."""
+
+    subscription_id: str
+    user_id: str
 
 
 class DropConversation(Value):
@@ -353,6 +365,7 @@ Change = (
     | Settle
     | Looked
     | DropMilestone
+    | DropPush
     | DropConversation
     | Announce
     | Within

@@ -1,0 +1,49 @@
+/** Tools that run: in the state, and as lines of the transcript. Pure. */
+
+import { isIntentTool } from "./intents.js";
+import type { Line, ServerFact, State } from "./state.js";
+import * as transcript from "./transcript.js";
+import { callOver } from "./work/work.js";
+
+export type ToolFact = Extract<
+  ServerFact,
+  { name: "tool.started" | "tool.progress" | "tool.completed" | "tool.error" }
+>;
+
+export function tooled(state: State, { name, data }: ToolFact): State {
+  const others = state.tools.filter((tool) => tool.callId !== data.call_id);
+  const mark = (change: Partial<Line>) => transcript.tool(state.lines, data.call_id, change);
+  const line = state.lines.find(({ id }) => id === data.call_id);
+  const work = callOver(state.work, data.call_id);
+  switch (name) {
+    case "tool.started": {
+      const running = { callId: data.call_id, name: data.tool_name, percentage: null };
+      const text = data.description || data.tool_name;
+      return { ...state, tools: [...others, running], lines: mark({ text }) };
+    }
+    case "tool.progress": {
+      if (line?.done) return state; // late
+      const percentage = data.percentage === undefined ? null : clamped(data.percentage);
+      const running = { callId: data.call_id, name: data.tool_name, percentage };
+      const text = line?.text || data.tool_name;
+      const lines = mark({ text, note: data.message, percentage });
+      return { ...state, tools: [...others, running], lines };
+    }
+    case "tool.completed": {
+      const marked = mark({ ...ENDED_TOOL, failed: !data.success });
+      const told = data.success && isIntentTool(data.tool_name);
+      const lines = told ? transcript.withoutCallOf(marked, data.call_id) : marked;
+      return { ...state, work, tools: others, lines };
+    }
+    case "tool.error": {
+      const note = [data.error, data.suggestion].filter(Boolean).join(" ");
+      return { ...state, work, tools: others, lines: mark({ ...ENDED_TOOL, failed: true, note }) };
+    }
+  }
+}
+
+const ENDED_TOOL: Partial<Line> = { done: true, note: "", percentage: null };
+
+function clamped(percentage: number): number {
+  return Math.min(100, Math.max(0, percentage));
+}
