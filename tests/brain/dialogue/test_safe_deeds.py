@@ -438,3 +438,29 @@ def test_how_often_is_what_was_said_last() -> None:
     when = "every other Friday at six every Friday"
     talk.says(said, sure(remind(what="do the bottles", when=when)))
     assert talk.there["Do the bottles"].startswith("every Friday")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I might have to cancel the squash, I'll let you know",
+        "if Ravi cancels squash I'll need a new partner",
+        "should I scrap the squash?",
+        "I'm thinking about dropping squash",
+    ],
+)
+def test_what_may_be_called_off_one_day_stays(said: str) -> None:
+    talk = Talk(SQUASH, PASSPORT)
+    talk.says(said, sure(begin("delete", task="squash")))
+    assert not talk.calls
+
+
+def test_what_is_not_done_yet_is_not_ticked_off_with_what_is() -> None:
+    talk = Talk(SQUASH, PASSPORT)
+    first, second = "I've not been to squash yet, don't tick that", "but the passport is done"
+    talk.says(
+        f"{first}, {second}",
+        of(first, begin("done", task="squash")),
+        of(second, begin("done", task="the passport")),
+    )
+    assert list(talk.there) == ["Squash with Ravi"]

@@ -412,7 +412,9 @@ def _thing(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
             words = phrase  # "anything tomorrow, push it to Friday", of which "it" was copied
     found = find_things(slot, words, heard)
     first = re.split(r"[,;.!?]\s", words, maxsplit=1)[0]
-    if first != words and not means_all(first):  # "the dentist, and scrap the book club" is copied too long
+    if first != words and not means_all(
+        first
+    ):  # "the dentist, and scrap the book club" is copied too long
         nearer = find_things(slot, first, replace(heard, said=""))
         found = nearer if len(nearer.ids) == 1 else found
     if slot.many and len(found.ids) < 2 and (each := _each(slot, words, heard)):

@@ -387,9 +387,19 @@ class Utterance:
         kept = [
             c
             for c in commands
-            if not (isinstance(c, Begin) and c.wish in away and c.said and denying.denies(c.said))
+            if not (isinstance(c, Begin) and c.wish in away and self._no_order(c))
         ]
         return kept or [self._unwanted()] if len(kept) < len(commands) else commands
+
+    def _no_order(self, command: Begin) -> bool:
+        """Whether its stretch says that it is not to be, or only that it may be one day."""
+        said = command.said or self.said
+        if denying.only_possible(said):
+            return True
+        if not command.said:  # there may be others beside it
+            return False
+        done = self._becomes(command.wish) == "done"
+        return denying.denies(said) or (done and utterances.not_yet(said))
 
     def _one_deed(self, commands: list[Command]) -> list[Command]:
         """One thing that was told in two clauses is one: what names nothing more, or only points
