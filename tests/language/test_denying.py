@@ -108,6 +108,7 @@ def test_an_order_that_is_only_denied_wants_nothing(said: str) -> None:
         "tick off the shopping — no, wait, leave it on, please",
         "Move choir to Friday. On second thoughts, keep it as it is.",
         "Clear tomorrow. You know what, leave everything.",
+        "Please delete yoga... hang on, my wife says something... no, she says keep it",
     ],
 )
 def test_who_leaves_it_takes_back_all_they_said(said: str) -> None:

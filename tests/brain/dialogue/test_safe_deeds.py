@@ -267,6 +267,7 @@ def test_whose_they_are_is_who_was_spoken_of(said: str, task: str) -> None:
         ("they want me in half an hour earlier", "in half an hour earlier", "7:30 PM"),
         ("come in a quarter of an hour earlier", "in a quarter of an hour earlier", "7:45 PM"),
         ("Ravi needs us in an hour sooner", "in an hour sooner", "7 PM"),
+        ("can we come in fifteen minutes early", "in fifteen minutes early", "7:45 PM"),
         ("it goes in twenty minutes later", "in twenty minutes later", "8:20 PM"),
         ("bring the squash in an hour", "in an hour", "7 PM"),
         ("pull squash in an hour and a quarter", "in an hour and a quarter", "6:45 PM"),
@@ -464,3 +465,14 @@ def test_what_is_not_done_yet_is_not_ticked_off_with_what_is() -> None:
         of(second, begin("done", task="the passport")),
     )
     assert list(talk.there) == ["Squash with Ravi"]
+
+
+def test_one_that_is_on_after_all_stays() -> None:
+    talk = Talk(SQUASH, PASSPORT)
+    first, second = "Squash is off", "and so is collecting the passport, no,"
+    talk.says(
+        f"{first} {second} sorry, the passport is still on",
+        of(first, begin("delete", task="Squash")),
+        of(second, begin("delete", task="the passport")),
+    )
+    assert list(talk.there) == ["Collect the passport"]

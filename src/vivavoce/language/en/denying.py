@@ -170,6 +170,9 @@ def let_go_at(text: str) -> int:
 _LET_GO = re.compile(
     r"(?i)[.!?,;…—–-]+\s*(?:(?:no|nope|nah|actually|wait|oh|hang on|hold on|on second thoughts?|"
     r"never ?mind|sorry|you know what|sure|ah|ach|oops|listen|look|hm+|um+|uh+)\b[\s,.!…—–-]*)+"
+    r"(?:(?:i|we|she|he|they|my \w+)(?:['’](?:ll|d)| will| would)?"
+    r"(?: (?:says?|said|thinks?|reckons?|wants?|rather|better))?(?: that)?(?: me| us)?(?: to)?"
+    r"(?: (?:i|we) should)? )?"
     r"(?:let['’]?s )?(?:just )?(?:leave|forget|scrap|scratch|drop|skip|keep)\s+"
     r"(?:it|that|this|them|everything)"
     r"(?:\s+(?:as (?:it|they) (?:is|was|are|were)|where (?:it|they) (?:is|are)|be|alone|there|in|"
