@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from vivavoce.language.en.denying import denies, let_go_at, only_denies, protests, undenied
+from vivavoce.language.en.denying import (
+    denies,
+    let_go_at,
+    only_denies,
+    only_possible,
+    protests,
+    undenied,
+)
 
 
 @pytest.mark.parametrize(
@@ -101,6 +108,7 @@ def test_an_order_that_is_only_denied_wants_nothing(said: str) -> None:
         "tick off the shopping — no, wait, leave it on, please",
         "Move choir to Friday. On second thoughts, keep it as it is.",
         "Clear tomorrow. You know what, leave everything.",
+        "Please delete yoga... hang on, my wife says something... no, she says keep it",
     ],
 )
 def test_who_leaves_it_takes_back_all_they_said(said: str) -> None:
@@ -142,3 +150,28 @@ def test_who_protests_wants_nothing_but_that_it_had_not_been_done(said: str, pro
 def test_that_something_is_not_to_be_done_away_with_is_seen_in_its_clause() -> None:
     assert denies("and don't delete the vet")
     assert not denies("delete the vet")
+
+
+@pytest.mark.parametrize(
+    ("said", "possible"),
+    [
+        ("I might have to cancel the supper with Lou, I'll let you know", True),
+        ("If Lou cancels supper I'll need to cook", True),
+        ("should I scrap the gym?", True),
+        ("I'm thinking of cancelling the gym", True),
+        ("we may need to delete it", True),
+        ("maybe I'll bin it", True),
+        ("I was wondering whether to drop yoga", True),
+        ("we could cancel the barbecue", True),
+        ("could you cancel the dentist", False),
+        ("if you could cancel the dentist", False),
+        ("If it's still on the list delete the vet", False),
+        ("I might be late, cancel the dentist", False),
+        ("cancel lunch, I might go to Ann's", False),
+        ("when I cancelled the gym they kept my money, so take that off", False),
+        ("I thought about cancelling it and yes, take it off", False),
+        ("The gym's cancelled", False),
+    ],
+)
+def test_what_may_be_done_away_with_one_day_is_no_order(said: str, possible: bool) -> None:
+    assert only_possible(said) is possible

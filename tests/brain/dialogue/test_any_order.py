@@ -154,7 +154,7 @@ def talked(world: World, turns: Turns, outcomes: list[str]) -> None:
         dropping = any(c in (Plain("drop"), Plain("no"), Plain("undo")) for c in commands) or any(
             isinstance(c, Begin) and c.wish == "undo" for c in commands
         )
-        spoken = ("nothing like that here", "is not there any more")
+        spoken = ("nothing like that here", "is not there any more", "is at that time already")
         # What could not be taken back is not done once more, and that is said.
         told = any(words in act.text for words in spoken) or "retract" in again
         assert not gone or dropping or told or said == "no", "a wish is lost"

@@ -267,6 +267,7 @@ def test_whose_they_are_is_who_was_spoken_of(said: str, task: str) -> None:
         ("they want me in half an hour earlier", "in half an hour earlier", "7:30 PM"),
         ("come in a quarter of an hour earlier", "in a quarter of an hour earlier", "7:45 PM"),
         ("Ravi needs us in an hour sooner", "in an hour sooner", "7 PM"),
+        ("can we come in fifteen minutes early", "in fifteen minutes early", "7:45 PM"),
         ("it goes in twenty minutes later", "in twenty minutes later", "8:20 PM"),
         ("bring the squash in an hour", "in an hour", "7 PM"),
         ("pull squash in an hour and a quarter", "in an hour and a quarter", "6:45 PM"),
@@ -438,3 +439,40 @@ def test_how_often_is_what_was_said_last() -> None:
     when = "every other Friday at six every Friday"
     talk.says(said, sure(remind(what="do the bottles", when=when)))
     assert talk.there["Do the bottles"].startswith("every Friday")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I might have to cancel the squash, I'll let you know",
+        "if Ravi cancels squash I'll need a new partner",
+        "should I scrap the squash?",
+        "I'm thinking about dropping squash",
+    ],
+)
+def test_what_may_be_called_off_one_day_stays(said: str) -> None:
+    talk = Talk(SQUASH, PASSPORT)
+    talk.says(said, sure(begin("delete", task="squash")))
+    assert not talk.calls
+
+
+def test_what_is_not_done_yet_is_not_ticked_off_with_what_is() -> None:
+    talk = Talk(SQUASH, PASSPORT)
+    first, second = "I've not been to squash yet, don't tick that", "but the passport is done"
+    talk.says(
+        f"{first}, {second}",
+        of(first, begin("done", task="squash")),
+        of(second, begin("done", task="the passport")),
+    )
+    assert list(talk.there) == ["Squash with Ravi"]
+
+
+def test_one_that_is_on_after_all_stays() -> None:
+    talk = Talk(SQUASH, PASSPORT)
+    first, second = "Squash is off", "and so is collecting the passport, no,"
+    talk.says(
+        f"{first} {second} sorry, the passport is still on",
+        of(first, begin("delete", task="Squash")),
+        of(second, begin("delete", task="the passport")),
+    )
+    assert list(talk.there) == ["Collect the passport"]

@@ -131,7 +131,7 @@ class _Turn(Utterance):
         if missing is not None and missing.kind == "none" and answers.lets_go(self.said):
             self._drop()  # nothing is meant by it: "never mind, it's gone"
             return
-        if self._still_open(wish):
+        if self._still_open(wish, said):
             return
         if not self._names_thing(tool, command) and self._done_to(wish):
             return  # told of what something else is done to, and no wish of its own
@@ -181,14 +181,14 @@ class _Turn(Utterance):
         self.begun = [w for w in self.begun if w.number != wish.number]
         return True
 
-    def _still_open(self, wish: Wish) -> bool:
+    def _still_open(self, wish: Wish, said: str) -> bool:
         """What is said not to be done yet is not ticked off."""
         hint = self.world.hints[wish.tool]
         if hint.careful or any(slot.kind == "time" for slot in hint.slots.values()):
             return False
         titles = [self.state.things[one].title for one in self._things_of(wish)
                   if one in self.state.things]  # fmt: skip
-        sentences = re.split(r"(?<=[.!?;])\s+", self.said)
+        sentences = re.split(r"(?<=[.!?;])\s+", said)
         about = [one for one in sentences if any(similar(one, title) for title in titles)]
         return bool(about) and all(utterances.not_yet(one) for one in about)
 

@@ -24,7 +24,15 @@ from vivavoce.brain.dialogue.things import Found, named, only_some, sets_in, som
 from vivavoce.language.en import answers, denying, elsewhere, mentions, naming, titles, utterances
 from vivavoce.language.en.ending import VERBS
 from vivavoce.language.en.mentions import places_in
-from vivavoce.language.en.pointing import goes_on, means_all, nameless, same_title, similar
+from vivavoce.language.en.pointing import (
+    CLAUSE,
+    goes_on,
+    means_all,
+    nameless,
+    same_title,
+    similar,
+    stays,
+)
 from vivavoce.language.en.wishes import clauses_of
 from vivavoce.language.en.words import STOP
 from vivavoce.wire.hints import Flow, Hint, Slot
@@ -406,9 +414,33 @@ class Utterance:
         kept = [
             c
             for c in commands
-            if not (isinstance(c, Begin) and c.wish in away and c.said and denying.denies(c.said))
+            if not (isinstance(c, Begin) and c.wish in away and self._no_order(c))
+            and not (isinstance(c, Begin) and c.wish in away and self._spared_after(c))
         ]
         return kept or [self._unwanted()] if len(kept) < len(commands) else commands
+
+    def _spared_after(self, command: Begin) -> bool:
+        """ "Yoga is off and so is Bea, no, sorry, Bea's still on": one that stays after all."""
+        slot = self._thing_slot(command)
+        ids = self._ids_of(command, command.slots.get(slot, "")) if slot else ()
+        at = self.said.find(command.said) + len(command.said) if command.said else -1
+        if len(ids) != 1 or at < 0 or ids[0] not in self.state.things:
+            return False
+        there = [self.state.things[ids[0]]]
+        return any(
+            stays(part) and bool(named(part, there, loose=True))
+            for part in CLAUSE.split(self.said[at:])
+        )
+
+    def _no_order(self, command: Begin) -> bool:
+        """Whether its stretch says that it is not to be, or only that it may be one day."""
+        said = command.said or self.said
+        if denying.only_possible(said):
+            return True
+        if not command.said:  # there may be others beside it
+            return False
+        done = self._becomes(command.wish) == "done"
+        return denying.denies(said) or (done and utterances.not_yet(said))
 
     def _one_deed(self, commands: list[Command]) -> list[Command]:
         """One thing that was told in two clauses is one: what names nothing more, or only points

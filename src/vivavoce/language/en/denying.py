@@ -98,7 +98,45 @@ def only_denies(text: str) -> bool:
 
 def denies(stretch: str) -> bool:
     """Whether it says of something that it is not to be done away with."""
-    return _DENIED_FIRST.search(stretch) is not None or _NOT_THAT.search(stretch) is not None
+    return any(one.search(stretch) is not None for one in (_DENIED_FIRST, _NOT_THAT, _DENIED_IT))
+
+
+_DENIED_IT = re.compile(
+    rf"(?i)(?:don['’]?t|do not|never) (?:{_AWAY_NOW}|{_ELSE}|take|cross|strike|touch) "
+    r"(?:it|that|this|them|those|any of (?:it|them))\b(?! (?:to|until|till)\b)"
+)
+
+
+def only_possible(stretch: str) -> bool:
+    """ "I might have to cancel dinner", "if Jo cancels it", "should I scrap it?": that something
+    may be done away with one day orders nothing."""
+    match = _POSSIBLE.search(stretch)
+    if match is None:
+        return False
+    end = re.search(r"[,.;:!?…]|\b(?:so|but|then|and)\b", stretch[match.end() :])
+    rest = stretch[: match.start()] + (stretch[match.end() + end.start() :] if end else "")
+    return _ENDS.search(rest) is None
+
+
+_DOES = rf"(?:{_AWAY_NOW}|put off|tick off|tick|finish)(?:s|l?led|ed|l?ling|ing|ping|ped)?"
+_POSSIBLE = re.compile(
+    rf"(?i)\b(?:i|we|he|she|they|it)(?:['’](?:ll|d))?(?: \w+)? "
+    rf"(?:might|may|could|probably|perhaps|maybe)"
+    rf"(?: well| just| still| also| yet)*(?: have to| need to| want to| be| end up)?"
+    rf" (?:\w+ )?{_DOES}\b|"
+    rf"\b(?:might|may) (?:have to|need to|want to|be|end up) (?:\w+ )?{_DOES}\b|"
+    rf"\b(?:maybe|perhaps|probably) (?:i|we)(?:['’]ll| will)? (?:just |better )?{_DOES}\b|"
+    rf"\b(?:if|in case|unless|when|whether)\b (?!you\b)[^,.;!?]*\b"
+    rf"(?:(?:to|must|can|could|should|might|i|we|i['’]ll|we['’]ll) {_DOES}|"
+    rf"(?:{_AWAY_NOW}|finish)(?:s|l?led|ed|l?ling|ing|ping|ped))\b|"
+    rf"\b(?:should|shall) (?:i|we) (?:just |maybe |better )?{_DOES}\b|"
+    rf"\b(?:thinking|think|thought|wondering) (?:of|about|whether|if|i(?:['’]ll| might| may))"
+    rf"(?: \w+){{0,2}} {_DOES}\b"
+)
+_ENDS = re.compile(
+    rf"(?i)\b(?:{_DOES}|take|taken|cross|strike|tick|mark|off|out|gone|done|away|can go|it goes|"
+    r"don['’]t (?:need|want)|no longer|any ?more|finished|sorted|yes)\b"
+)
 
 
 _NOT_THAT = re.compile(r"(?i)\b(?:so|but|and|just)\s+(?:please\s+)?not (?:that|this)(?: one)?\W*$")
@@ -132,6 +170,9 @@ def let_go_at(text: str) -> int:
 _LET_GO = re.compile(
     r"(?i)[.!?,;…—–-]+\s*(?:(?:no|nope|nah|actually|wait|oh|hang on|hold on|on second thoughts?|"
     r"never ?mind|sorry|you know what|sure|ah|ach|oops|listen|look|hm+|um+|uh+)\b[\s,.!…—–-]*)+"
+    r"(?:(?:i|we|she|he|they|my \w+)(?:['’](?:ll|d)| will| would)?"
+    r"(?: (?:says?|said|thinks?|reckons?|wants?|rather|better))?(?: that)?(?: me| us)?(?: to)?"
+    r"(?: (?:i|we) should)? )?"
     r"(?:let['’]?s )?(?:just )?(?:leave|forget|scrap|scratch|drop|skip|keep)\s+"
     r"(?:it|that|this|them|everything)"
     r"(?:\s+(?:as (?:it|they) (?:is|was|are|were)|where (?:it|they) (?:is|are)|be|alone|there|in|"

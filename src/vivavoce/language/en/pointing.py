@@ -32,7 +32,8 @@ HANDLING = frozenset(
 )
 UNITS = frozenset(listed("minute minutes hour hours day days week weeks month months else"))
 _KEPT = re.compile(
-    r"(?i)\b(?:stays?|keep|must stay|can stay|leave (?:the|my|that|it)|remains?|not the|not my|"
+    r"(?i)\b(?:stays?|still (?:on|going ahead|happening|coming|wanted|going to)|"
+    r"keep|must stay|can stay|leave (?:the|my|that|it)|remains?|not the|not my|"
     r"except|but not|apart from|other than|barring|bar (?=(?:the|my|our|that)\b)|"
     r"save (?:for )?(?=(?:the|my|our|that)\b))\b"
 )

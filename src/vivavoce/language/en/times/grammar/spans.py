@@ -54,7 +54,7 @@ def span_at(t: Tokens, at: int) -> Found | None:
     end += t.are(end, "or", "so") and 2
     if t.word(end) == "time" and word == "in":
         end += 1
-    directed = t.word(end) in ("later", "earlier", "sooner")
+    directed = t.word(end) in ("later", "earlier", "sooner", "early")
     if word in ("in", "within") and not directed:
         if (rest := _beside(t, end)) and word == "in" and rest[0]:
             return None  # "in an hour before …" is nothing anybody says
@@ -66,7 +66,8 @@ def span_at(t: Tokens, at: int) -> Found | None:
         return Found(Past(), begun, end + 1)
     if t.word(end) in ("later", "earlier", "sooner", "early", "late"):
         sign: Sign = 1 if t.word(end) in ("later", "late") else -1
-        strength: Strength = "weak" if t.word(end) in ("early", "late") else "firm"
+        early = t.word(end) in ("early", "late") and at == begun
+        strength: Strength = "weak" if early else "firm"
         than = t.word(end + 1) == "than" and t.word(end + 2) in ("that", "it", "planned", "this")
         return Found(Shift(found, sign), begun, end + 1 + 2 * than, strength)
     if word == "after":
