@@ -14,6 +14,7 @@ from vivavoce.app.settings import Settings, plain
 from vivavoce.errors import InvalidRequest
 from vivavoce.runtime.calls.approvals import Approvals
 from vivavoce.runtime.calls.questions import Questions
+from vivavoce.runtime.conductor.service import Conductor
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.people.plans import Agenda
 from vivavoce.runtime.people.reminders import Reminders
@@ -34,6 +35,7 @@ def push_of(
     journal: Journal,
     clock: Clock,
     notifier: SessionNotifier,
+    conductor: Conductor,
     agenda: Agenda,
     reminders: Reminders,
     work: Tasks,
@@ -51,7 +53,7 @@ def push_of(
         key=partial(_key, settings),
         post=services.post,
         allowed=services.check,
-        where=_Where(notifier, journal),
+        where=_Where(notifier, journal, conductor),
         agenda=agenda,
         reminders=reminders,
         work=work,
@@ -71,16 +73,20 @@ def _key(settings: Settings) -> PushKey:
 class _Where:
     """Where users are, as this server knows it."""
 
-    def __init__(self, notifier: SessionNotifier, journal: Journal) -> None:
-        self._notifier, self._journal = notifier, journal
+    def __init__(self, notifier: SessionNotifier, journal: Journal, conductor: Conductor) -> None:
+        self._notifier, self._journal, self._conductor = notifier, journal, conductor
 
     def near(self, user_id: str) -> bool:
-        return self._notifier.in_call_here(user_id) or self._journal.watched(user_id)
+        return self._notifier.in_call_here(user_id) or self._looks(user_id)
 
     async def of(self, user_id: str) -> Presence:
         if await self._notifier.in_call(user_id):
             return "call"
-        return "page" if self._journal.watched(user_id) else "none"
+        return "page" if self._looks(user_id) else "none"
+
+    def _looks(self, user_id: str) -> bool:
+        """At a page or an app that shows what there is."""
+        return self._journal.watched(user_id) or self._conductor.connected(user_id)
 
 
 class _PushServices:

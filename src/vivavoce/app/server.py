@@ -321,6 +321,7 @@ def assemble(
             journal=journal,
             clock=clock,
             notifier=notifier,
+            conductor=conductor,
             agenda=agenda,
             reminders=reminders,
             work=work,

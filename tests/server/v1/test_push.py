@@ -234,6 +234,18 @@ async def test_a_page_that_is_open_has_a_moment_to_show_it(tmp_path: Path) -> No
         s.d.here.journal._of_user["local"] = 0
 
 
+async def test_an_app_that_is_connected_has_a_moment_too(tmp_path: Path) -> None:
+    async with away(tmp_path) as s, s.d.here.conductor.connection("local"):
+        await s.subscribe()
+        await s.due()
+        (one,) = (await s.d.get("/api/v1/reminders"))["reminders"]
+        await s.d.here.reminders.told(f"due:{one['id']}", "local")  # it was spoken there
+        await s.quiet(60)
+        await s.due("Call dad")
+        await s.pass_time(30)
+        assert (await s.service.next())["title"] == "Call dad"
+
+
 async def test_what_was_told_into_a_text_that_nobody_had_open_still_arrives(tmp_path: Path) -> None:
     async with away(tmp_path) as s:
         await s.subscribe()

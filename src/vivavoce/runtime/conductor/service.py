@@ -167,6 +167,10 @@ class Conductor:
 
     # --- Coming and going -----------------------------------------------------------------
 
+    def connected(self, user_id: str) -> bool:
+        """Has this user an app connected here?"""
+        return self._lines[user_id] > 0
+
     @asynccontextmanager
     async def connection(self, user_id: str) -> AsyncIterator[Line]:
         """A place for one. Raises `Unavailable`, `RateLimited`."""

@@ -77,7 +77,7 @@ _OF_PAGES = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": (
         "microphone=(self), screen-wake-lock=(self), camera=(), display-capture=(), "
-        "geolocation=(), payment=(), usb=(), serial=(), bluetooth=(), midi=()"
+        "geolocation=(), payment=(), usb=(), serial=(), midi=()"
     ),
 }
 # Swagger UI and ReDoc come from this server, and are started with an inline script.
