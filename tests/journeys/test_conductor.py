@@ -700,6 +700,59 @@ async def test_what_a_lesser_role_said_is_not_said_with_the_one_that_came_after_
             assert mine.ran == []
 
 
+async def test_what_has_an_effect_is_not_done_with_a_key_that_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once, and not only when the key is looked at again."""
+    monkeypatch.setattr("vivavoce.server.gate.tokens.FRESH_SECONDS", 0.0)
+    async with embedded(tmp_path, script=SCRIPT, auth="token", auth_token=KEY) as st:
+        value, kept = minted("phone", "operator", st.here.clock.now(), None)
+        await st.here.store.commit([Put(kept)])
+        phone = runtime_with(st)
+        phone.headers = {"authorization": f"Bearer {value}"}
+        async with phone.connected():
+            await phone.result("unknown", 1)
+            await phone.until(lambda: bool(phone.seen))
+            await st.here.store.commit([Put(replace(kept, revoked_at=st.here.clock.now()))])
+            await phone.say("How full is the battery?")
+            await phone.until(lambda: phone.closed is not None)
+            assert phone.closed is not None
+            assert phone.closed[0] == 4401
+        assert phone.ran == []
+
+
+async def test_so_do_a_stream_of_events_and_a_socket_at_the_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vivavoce.server.gate.tokens.FRESH_SECONDS", 0.0)
+    monkeypatch.setattr("vivavoce.server.doors.events.KEY_SECONDS", 0.1)
+    monkeypatch.setattr("vivavoce.engine.api.realtime._LOOK", 0.0)
+    monkeypatch.setattr("vivavoce.engine.api.realtime._LOOKS", 0.1)
+    async with embedded(tmp_path, script=SCRIPT, auth="token", auth_token=KEY) as st:
+        value, kept = minted("phone", "operator", st.here.clock.now(), None)
+        await st.here.store.commit([Put(kept)])
+        ended = {"authorization": f"Bearer {value}"}
+        good = {"authorization": f"Bearer {KEY}"}
+        address = st.url.replace("http", "ws", 1) + "/v1/realtime?model=vivavoce"
+        async with (
+            st.http.stream("GET", "/events", headers=ended) as events,
+            st.http.stream("GET", "/events", headers=good) as others,
+            connect(address, additional_headers=ended) as socket,
+            connect(address, additional_headers=good) as other,
+        ):
+            await socket.recv()
+            await st.here.store.commit([Put(replace(kept, revoked_at=st.here.clock.now()))])
+            async with asyncio.timeout(20):
+                async for _ in events.aiter_raw():
+                    pass
+                await socket.wait_closed()
+            assert socket.close_code == 4401
+            await other.send(json.dumps({"type": "input_audio_buffer.clear"}))
+            kinds = [json.loads(await other.recv())["type"] for _ in range(2)]
+            assert kinds == ["session.created", "input_audio_buffer.cleared"]
+            assert not others.is_closed
+
+
 async def test_a_key_that_ends_ends_the_connection_that_it_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,7 +23,7 @@ from starlette.types import Receive, Scope, Send
 from vivavoce.errors import SessionNotFound
 from vivavoce.runtime.journal.streams import Filter, Subscription, patterns
 from vivavoce.server.doors.sessions import stream_token
-from vivavoce.server.gate.auth import current_user, token_grant, token_session
+from vivavoce.server.gate.auth import current_user, key_ended, token_grant, token_session
 from vivavoce.server.gate.gate import DIRECT_SEND
 from vivavoce.server.gate.tickets import Grant
 from vivavoce.server.problems import errors
@@ -46,6 +46,8 @@ from vivavoce.wire.records.talk import LogEvent
 
 Json = dict[str, Any]
 _GRACE_SECONDS = 1.0
+KEY_SECONDS = 15.0
+"""Between two looks whether the key of a stream is still good."""
 _GARBAGE = -1  # never a position: the reader gets an explicit reset
 
 
@@ -70,11 +72,13 @@ class EventStream(Response):
             async with asyncio.TaskGroup() as group:
                 writer = group.create_task(self._write(scope, send), name="sse.write")
                 watcher = group.create_task(self._watch(receive), name="sse.watch")
+                key = group.create_task(self._watch_key(scope), name="sse.key")
                 await self.subscription.ended.wait()
                 # A client that does not read would hold the writer, and the shutdown, for ever.
                 await asyncio.wait({writer}, timeout=_GRACE_SECONDS)
                 writer.cancel()
                 watcher.cancel()
+                key.cancel()
         finally:
             self.subscription.close()
 
@@ -99,6 +103,16 @@ class EventStream(Response):
         while (await receive())["type"] != "http.disconnect":
             pass
         self.subscription.close()
+
+    async def _watch_key(self, scope: Scope) -> None:
+        """A key that ends ends what it opened. A stream token is only for getting in."""
+        state = scope.get("state", {})
+        asks_again = state.get("asks_again")
+        while asks_again is not None:
+            await asyncio.sleep(KEY_SECONDS)
+            if await key_ended(asks_again, state["user_id"], state["role"]) is not None:
+                self.subscription.close()
+                return
 
 
 def last_event_id(request: HTTPConnection) -> int | None:

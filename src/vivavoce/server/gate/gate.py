@@ -196,8 +196,8 @@ class Gate:
             ASKING.set(Asking(known.address, known.request_id, identity.role, identity.by or ""))
             if self._let_in is not None and identity.grant is None:
                 await self._let_in(known.address, identity)
+        state["asks_again"] = self._auth.asks_again(scope)
         if scope["type"] == "websocket":
-            state["asks_again"] = self._auth.asks_again(scope)
             await self._app(scope, receive, send)
         else:
             await self._pass(passage, scope, receive, send)
