@@ -400,8 +400,9 @@ class ToolExecutor:
             if self._gate is not None:
                 changes = tools.changes(request.name, arguments)
                 wants, of = tools.wants(request.name, arguments), request.task_id
+                beside = request.tools or request.beside
                 result = await self._gate.admit(
-                    call, changes, arguments, wants, of, request.role, request.tools
+                    call, changes, arguments, wants, of, request.role, beside
                 )
             ran = result is None
             if result is None:

@@ -108,6 +108,8 @@ class Rules(Record):
     """So long after the last word the provider's session is kept."""
     tool: float = 60.0
     """For a tool of the runtime's."""
+    trust: bool = False
+    """What runtimes say of their tools counts."""
 
 
 class Offer(Protocol):
@@ -120,6 +122,7 @@ class Offer(Protocol):
         *,
         wrapped: bool,
         seconds: float,
+        trusted: bool,
     ) -> ClientTools: ...
 
 
@@ -314,6 +317,7 @@ class Conductor:
                 lambda *call: reach[0].call(*call),
                 wrapped=can.wrapped_tools,
                 seconds=self.rules.tool,
+                trusted=self.rules.trust,
             )
 
     async def _equip(self, link: Link, start: SessionStart, tools: ClientTools | None) -> None:
