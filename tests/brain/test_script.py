@@ -57,6 +57,10 @@ def test_an_empty_list_of_rules_is_a_script_too() -> None:
         ("rules: 7", "rules: a list is expected"),
         ("rules: [7]", "rules[0]: a rule is keys and values"),
         ("rules: [{when: a, says: b}]", "rules[0].says: there is no such key"),
+        (
+            "rules: [{when: a, call: {lamp: {room: hall, set: [{on: true}]}}}]",
+            "rules[0].call.lamp: the name of an argument was read as True: put it in quotes",
+        ),
         ("rules: [{when: a}]", "rules[0]: 'say', 'call' or 'fail' is needed"),
         ("rules: [{say: a}]", "rules[0]: 'when' or 'result_of' is needed"),
         ("rules: [{when: 7, say: a}]", "rules[0].when: text is expected"),

@@ -67,6 +67,7 @@ class Play:
         self._hushed: deque[str] = deque()
         self._asked: deque[str] = deque()
         self._confirmed: deque[str] = deque()
+        self._withdrawn: deque[str] = deque()
         self._decision: asyncio.Future[bool | None] | None = None
         self._client: Client | None = None
         self._named: dict[str, str] = {}
@@ -118,7 +119,11 @@ class Play:
     async def _confirm(self, question: str) -> bool | None:
         self._confirmed.append(question)
         self._decision = asyncio.get_running_loop().create_future()
-        return await self._decision
+        try:
+            return await self._decision
+        except asyncio.CancelledError:
+            self._withdrawn.append(question)
+            raise
 
     async def _dial(self, url: str, headers: Mapping[str, str]) -> Line:
         assert url == f"ws://nowhere/conductor?sessionId={SESSION}"
@@ -215,6 +220,8 @@ class Play:
                 assert await self._next(self._asked) == text
             case {"confirms": question}:
                 assert await self._next(self._confirmed) == question
+            case {"withdrawn": question}:
+                assert await self._next(self._withdrawn) == question
             case {"after": seconds}:
                 slept, over = await self._next(self._sleeps)
                 assert slept == seconds
@@ -282,6 +289,7 @@ class Play:
             "said": list(self._said),
             "hushed": list(self._hushed),
             "asked": list(self._asked),
+            "withdrawn": list(self._withdrawn),
             "dials": len(self._dials),
         }
 

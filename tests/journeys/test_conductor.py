@@ -474,6 +474,8 @@ async def test_a_runtime_that_only_waits_takes_no_seat_and_keeps_its_connection(
         async with runtime.connected():
             await runtime.until(lambda: st.here.conductor.connections == 1)
             assert len(st.here.registry) == 0
+            assert (await st.get("/status"))["events"]["runtimes"] == 1
+            assert "vivavoce_runtimes 1.0" in (await st.http.get("/metrics")).text
             await runtime.say("Hello")
             await runtime.at_rest()
             assert len(st.here.registry) == 1

@@ -8,6 +8,8 @@ import contextlib
 import io
 import re
 import socket
+import subprocess
+import sys
 import wave
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -301,6 +303,21 @@ async def test_recordings_are_spoken_one_after_the_other_and_all_is_recorded(
     ]
     samples = np.frombuffer(read_wav(heard), "<i2")
     assert 0.2 < float((np.abs(samples) > 300).sum()) / RATE < 2
+
+
+def test_what_a_sound_library_says_is_not_in_the_middle_of_the_screen() -> None:
+    code = """
+import os, sys
+from vivavoce.cli.talk.sound import quiet_libraries
+with quiet_libraries():
+    os.write(2, b"underrun occurred")
+    print("ours", file=sys.stderr)
+    sys.__stderr__.write("drawn ")
+print("after", file=sys.stderr)
+os.write(2, b"and of others")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "ours\ndrawn after\nand of others"
 
 
 def test_a_recording_whose_length_nobody_wrote_down_is_read_to_its_end(tmp_path: Path) -> None:

@@ -234,6 +234,8 @@ def assemble(
     )
     voice = Voice(parts)
     conductor = Conductor(parts, voice, approvals, partial(offer, tools), rules_of(settings))
+    runtimes = "vivavoce_runtimes", "Native apps that are connected"
+    metrics.gauge(*runtimes, lambda: conductor.connections)
     library = Library(store, journal, clock, voice, agent.name, shares)
     clear = nothing if inside is None else inside.clear_kept
     server = Server(

@@ -93,6 +93,7 @@ class Client:
         self._line: Line | None = None
         self._jammed = False
         self._speaking: asyncio.Task[None] | None = None
+        self._asking: dict[str, asyncio.Task[None]] = {}  # questions to the user, by call
         self._facts: asyncio.Queue[facts.Fact] = asyncio.Queue(_MOST_WAITING)
         self._owner: asyncio.TaskGroup | None = None
         self._root: asyncio.Task[None] | None = None
@@ -214,7 +215,13 @@ class Client:
             case orders.Keep(entry):
                 await self._keep(entry)
             case orders.Run():
-                group.create_task(self._run(order))
+                task = group.create_task(self._run(order))
+                if order.name == CONFIRM:
+                    self._asking[order.call_id] = task
+                    task.add_done_callback(lambda _: self._asking.pop(order.call_id))
+            case orders.Withdraw(call_id):
+                if (asking := self._asking.get(call_id)) is not None:
+                    asking.cancel()
             case orders.Speak():
                 before = self._speaking
                 self._speaking = group.create_task(self._speak_after(before, order))

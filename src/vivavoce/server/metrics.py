@@ -47,7 +47,7 @@ class Metrics:
             ("voice_sessions_active", "Current active sessions", lambda: len(sessions)),
             ("voice_event_streams", "Open event streams", lambda: journal.streams),
         ):
-            Gauge(name, text, registry=self._registry).set_function(value)
+            self.gauge(name, text, value)
         count = partial(Counter, registry=self._registry)
         observe = partial(Histogram, registry=self._registry)
         self._executions = count("tool_executions", "Total tool executions", ["tool"])
@@ -62,6 +62,10 @@ class Metrics:
         self._stages = observe(
             "vivavoce_turn_seconds", stage, ["stage", "began_with"], buckets=_TURN_SECONDS
         )
+
+    def gauge(self, name: str, text: str, value: Callable[[], float]) -> None:
+        """What somebody else counts."""
+        Gauge(name, text, registry=self._registry).set_function(value)
 
     def fault_met(self, fault: Failed) -> None:
         self._faults.labels(fault.code if is_known(fault.code) else "other", fault.recovery).inc()

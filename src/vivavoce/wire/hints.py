@@ -17,7 +17,7 @@ parameter of the tools that `amend` and `retract`; a tool that amends takes the 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
@@ -259,27 +259,37 @@ def carried(
     tools: Iterable[Mapping[str, Any]], name: str, part: Briefing | Lessons
 ) -> list[dict[str, Any]]:
     """The same tools; the first that has hints carries this."""
-    made = [dict(tool) for tool in tools]
-    for tool in made:
-        parameters = tool.get("parameters") or {}
-        if isinstance(hint := parameters.get(KEY), Mapping):
-            told = part.told if isinstance(part, Lessons) else _dumped(part)
-            tool["parameters"] = {**parameters, KEY: {**hint, name: told}}
-            break
-    return made
+    told = part.told if isinstance(part, Lessons) else _dumped(part)
+    return _first_with_hints(tools, lambda hint: {**hint, name: told})
 
 
 def with_flows(tools: Iterable[Mapping[str, Any]], flows: Sequence[Flow]) -> list[dict[str, Any]]:
     """The same tools; the first that has hints brings these flows too, before its own."""
-    made = [dict(tool) for tool in tools]
     told = [_dumped(flow) for flow in flows]
-    for tool in made if told else ():
+    return _first_with_hints(
+        tools, lambda hint: {**hint, "flows": [*told, *hint.get("flows", ())]} if told else hint
+    )
+
+
+def _first_with_hints(
+    tools: Iterable[Mapping[str, Any]], change: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """The same tools, and no copies of them, but for the first that has hints."""
+    made = [tool if isinstance(tool, dict) else dict(tool) for tool in tools]
+    for at, tool in enumerate(made):
         parameters = tool.get("parameters") or {}
         if isinstance(hint := parameters.get(KEY), Mapping):
-            own = [*told, *hint.get("flows", ())]
-            tool["parameters"] = {**parameters, KEY: {**hint, "flows": own}}
+            made[at] = {**tool, "parameters": {**parameters, KEY: change(hint)}}
             break
     return made
+
+
+def fixed(tool: dict[str, Any]) -> dict[str, Any]:
+    """The same tool; its hints are the same in every session."""
+    parameters = tool["parameters"]
+    if not isinstance(hint := parameters.get(KEY), Mapping):
+        return tool
+    return {**tool, "parameters": {**parameters, KEY: Fixed(hint)}}
 
 
 def _dumped(part: _Part) -> dict[str, Any]:

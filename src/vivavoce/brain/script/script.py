@@ -301,8 +301,18 @@ def _uses(raw: Any, where: str, problems: list[str]) -> tuple[ToolUse, ...]:
             if not isinstance(name, str) or not isinstance(arguments or {}, dict):
                 problems.append(f"{where}.{name}: the arguments are keys and values")
             else:
+                problems += [f"{where}.{name}: {words}" for words in _no_names(arguments or {})]
                 uses.append(ToolUse(name, arguments or {}))
     return tuple(uses)
+
+
+def _no_names(raw: Any) -> Iterator[str]:
+    """YAML reads `on`, `off`, `yes`, `no` and numbers as what they are elsewhere."""
+    for key, value in raw.items() if isinstance(raw, dict) else enumerate(raw):
+        if isinstance(raw, dict) and not isinstance(key, str):
+            yield f"the name of an argument was read as {key}: put it in quotes"
+        if isinstance(value, dict | list):
+            yield from _no_names(value)
 
 
 def _bad_rule(raw: Mapping[str, Any], uses: tuple[ToolUse, ...], where: str) -> Iterator[str]:

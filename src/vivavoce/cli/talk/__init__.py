@@ -276,6 +276,7 @@ async def _sound(wishes: Wishes) -> AsyncIterator[_Sound]:
             if remote and microphone:
                 raise sound.NoDevices("over SSH your microphone is elsewhere")
             if microphone or speaker:
+                stack.enter_context(sound.quiet_libraries())
                 source = sound.find_devices(microphone=microphone, speaker=speaker)
                 driven = sound.by_devices(desk, microphone=microphone, speaker=speaker)
                 await stack.enter_async_context(driven)

@@ -6,6 +6,8 @@ both are loaded only where they are used.
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 import time
 import wave
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -26,6 +28,7 @@ _BEAT = 0.02
 _LATE = 1.0
 _LATENCY = 0.08
 """Seconds that a device may hold: less, and a busy machine stutters."""
+_STDERR = 2
 _LONGEST = 600
 """Seconds of one file."""
 
@@ -152,6 +155,30 @@ def _sounddevice() -> Any:
     except OSError:
         raise NoDevices("the library PortAudio is not installed (libportaudio2)") from None
     return sounddevice
+
+
+@contextmanager
+def quiet_libraries() -> Iterator[None]:
+    """The libraries behind PortAudio say what they think on stderr's descriptor, in the middle of
+    the screen ("underrun occurred"). What Python writes there still arrives."""
+    try:
+        kept = os.dup(_STDERR)
+    except OSError:  # there is none
+        yield
+        return
+    with open(kept, "w", buffering=1, errors="backslashreplace") as ours:
+        before = sys.stderr, sys.__stderr__
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), _STDERR)
+        if sys.stderr is sys.__stderr__:
+            sys.stderr = ours
+        sys.__stderr__ = ours  # type: ignore[misc]
+        try:
+            yield
+        finally:
+            sys.stderr, sys.__stderr__ = before  # type: ignore[misc]
+            ours.flush()
+            os.dup2(kept, _STDERR)
 
 
 def _named(sd: Any, kind: str) -> str:

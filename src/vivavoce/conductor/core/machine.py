@@ -19,6 +19,7 @@ from vivavoce.conductor.core.calls import Calls, Entry
 from vivavoce.wire.conductor.codes import INTERRUPTED, RECONNECT, Close
 from vivavoce.wire.conductor.event import Unreadable, made, read, write
 from vivavoce.wire.conductor.kinds import (
+    CONFIRM,
     SET_STATE,
     SPEAK,
     AssistantSpeechFinal,
@@ -45,6 +46,8 @@ _OK = '{"ok":true}'
 _SILENT = '{"spoken":false,"shown":true}'
 _SPOKEN = '{"spoken":true}'
 _CUT_OFF = '{"spoken":false,"interrupted":true}'
+_BY_HAND = "The user has answered by hand."
+_ELSEWHERE = "The user has answered elsewhere, or it was too late."
 
 
 class App(Value):
@@ -57,6 +60,13 @@ class App(Value):
     speaks: bool = False
     stub: bool = False
     waits: Sequence[float] = WAITS
+
+
+class _Question(Value):
+    """To the user, by hand."""
+
+    approval_id: str
+    text: str
 
 
 class _Sentence:
@@ -76,6 +86,7 @@ class Machine:
         self._names = {tool.name for tool in app.tools}
         self._calls = Calls(kept)
         self._running: dict[str, str] = {}  # call → the tool's name
+        self._questions: dict[str, _Question] = {}  # by call, while it runs
         self._asked: set[str] = set()  # on this line, and not answered
         self._attempt = 0
         self._ever = False  # was there a line, since the app began?
@@ -296,6 +307,17 @@ class Machine:
             self._fault("decode_error", f"The patch cannot be applied: {wrong}.")
         else:
             self._tell(seen.Document(self.document))
+            self._withdraw()
+
+    def _withdraw(self) -> None:
+        """Questions whose cards say that they are over."""
+        cards = self.document.get("cards") if isinstance(self.document, dict) else None
+        there = [card for card in cards or () if isinstance(card, dict)]
+        states = {card.get("id"): card.get("status") for card in there}
+        for call_id, question in list(self._questions.items()):
+            if states.get(f"approval:{question.approval_id}", "pending") != "pending":
+                self._do(orders.Withdraw(call_id))
+                self._ended(facts.Ended(call_id, None, _ELSEWHERE))
 
     def _called(self, call: ToolCall) -> None:
         self._asked.add(call.call_id)
@@ -342,6 +364,10 @@ class Machine:
             self._over(Entry(call_id, True, error="Too many tools run at once."))
         else:
             self._running[call_id] = call.name
+            if call.name == CONFIRM:
+                given = orjson.loads(call.arguments)
+                asked = str(given.get("approvalId")), str(given.get("question", ""))
+                self._questions[call_id] = _Question(*asked)
             self._do(orders.Keep(self._calls.begin(call_id)))
             self._tell(seen.Called(call_id, call.name, call.arguments))
             self._do(orders.Run(call_id, call.name, call.arguments))
@@ -373,6 +399,9 @@ class Machine:
         if (name := self._running.pop(call_id, None)) is not None:
             self._tell(seen.Returned(call_id, name, result, error))
             self._over(Entry(call_id, True, result, error))
+            question = self._questions.pop(call_id, None)
+            if question is not None and error is None:
+                self._unsay(question.text)
         elif self._speech and self._speech[0][0] == call_id:
             self._speech.popleft()
             self._over(Entry(call_id, True, _SPOKEN if error is None else None, error))
@@ -380,6 +409,18 @@ class Machine:
                 self._begin_speech(*self._speech[0])
             elif self.connection == "local":
                 self._rest()
+
+    def _unsay(self, question: str) -> None:
+        """What was answered by hand need not be read out to its end."""
+        first = self._speech[0] if self._speech else None
+        gone = [one for one in self._speech if one[1].strip() in question]
+        self._speech = deque(one for one in self._speech if one not in gone)
+        if first in gone:
+            self._do(orders.Hush(first[0]))
+        for call_id, _ in gone:
+            self._over(Entry(call_id, True, error=_BY_HAND))
+        if first in gone and self._speech:
+            self._begin_speech(*self._speech[0])
 
     def _over(self, entry: Entry) -> None:
         """Kept before it is told: whoever asks again, after whatever happens, gets the same."""

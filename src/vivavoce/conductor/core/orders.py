@@ -40,6 +40,12 @@ class Hush(Value):
     call_id: str
 
 
+class Withdraw(Value):
+    """Take this question to the user away."""
+
+    call_id: str
+
+
 class Ask(Value):
     """The app's stub."""
 
@@ -58,4 +64,4 @@ class Tell(Value):
     seen: Seen
 
 
-Order = Dial | Transmit | HangUp | Wait | Run | Speak | Hush | Ask | Keep | Tell
+Order = Dial | Transmit | HangUp | Wait | Run | Speak | Hush | Withdraw | Ask | Keep | Tell

@@ -17,7 +17,7 @@ from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.tasks.ports import AgentCard
 from vivavoce.session.context import Situation, instructions
 from vivavoce.session.policy import Policy, Setup
-from vivavoce.wire.hints import Briefing, briefed, carried, with_flows
+from vivavoce.wire.hints import Briefing, briefed, carried, fixed, with_flows
 from vivavoce.wire.records.work import Role
 from vivavoce.wire.values import Record
 
@@ -53,6 +53,8 @@ _NOT_FOR_ALL = frozenset({"filesystem", "development", "mcp"})
 """Categories of tools: files, commands, programs outside the sandbox."""
 _INSIDE = "embedded"
 """Who works with our own tools."""
+_MOST_TOLD = 1_000
+"""Tools that are remembered as they are told."""
 
 
 def not_granted(what: Literal["tool", "agent"], name: str, role: Role) -> Forbidden:
@@ -98,6 +100,7 @@ class Profile:
     ) -> None:
         self._source = agent
         self._tools = tools
+        self._as_told: dict[int, tuple[ToolDefinition, dict[str, Any]]] = {}
         self.defaults = defaults
         self.capabilities = capabilities
 
@@ -226,9 +229,18 @@ class Profile:
     ) -> list[dict[str, Any]]:
         """As the session is given them: with hints, and with what is known of the user in one of
         them, for brains that are led. Whoever is not never sees that (`runtime.provider`)."""
-        flowing = with_flows([tool.hinted() for tool in tools], self.agent.flows)
+        flowing = with_flows([self._told(tool) for tool in tools], self.agent.flows)
         taught = carried(flowing, "lessons", self.agent.lessons)
         return briefed(taught, self.briefing(user))
+
+    def _told(self, tool: ToolDefinition) -> dict[str, Any]:
+        """Made once for all sessions, as long as it is the same definition."""
+        known = self._as_told.get(id(tool))
+        if known is None or known[0] is not tool:
+            if len(self._as_told) >= _MOST_TOLD:
+                self._as_told.clear()
+            known = self._as_told[id(tool)] = tool, fixed(tool.hinted())
+        return known[1]
 
     def briefing(self, user: UserContext | None) -> Briefing:
         user = user or UserContext(time_zone=self.defaults.time_zone)

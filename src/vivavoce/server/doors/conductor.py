@@ -121,6 +121,8 @@ class _Visit:
     ) -> None:
         self._here, self._socket, self._line = here, socket, line
         self._session_id, self._user_id, self._role = session_id, user_id, role
+        # None where there is no gate in front that knows.
+        self._asks_again = getattr(socket.state, "asks_again", None)
         self._link: Link | None = None
         self._group: asyncio.TaskGroup | None = None
         self._showing: asyncio.Task[None] | None = None
@@ -158,14 +160,14 @@ class _Visit:
 
     async def _watch_key(self) -> None:
         """A key that ends ends what it opened."""
-        if self._socket.state.asks_again is None:
+        if self._asks_again is None:
             return
         while self._line.closed is None:
             await asyncio.sleep(KEY_SECONDS)
             await self._may_go_on()
 
     async def _may_go_on(self) -> bool:
-        match await key_ended(self._socket.state.asks_again, self._user_id, self._role):
+        match await key_ended(self._asks_again, self._user_id, self._role):
             case None:
                 return True
             case Unauthorized():

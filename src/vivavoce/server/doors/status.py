@@ -101,6 +101,7 @@ class ResourceStatus(View):
 class EventsStatus(View):
     streams: int
     last_event_id: int
+    runtimes: int = Field(description="Native apps that are connected to `/conductor`")
 
 
 class ModelStatus(View):
@@ -408,7 +409,11 @@ async def status(here: Here, user: User) -> StatusResponse:
             memory_mb=round(_process().memory_info().rss / 2**20, 1),
             cpu_percent=_process().cpu_percent(interval=None),
         ),
-        events=EventsStatus(streams=here.journal.streams, last_event_id=here.journal.position),
+        events=EventsStatus(
+            streams=here.journal.streams,
+            last_event_id=here.journal.position,
+            runtimes=here.conductor.connections,
+        ),
         engine=_engine(here),
         intents=_intents(here),
         wyoming=None

@@ -30,8 +30,9 @@ export interface Options {
   tools?: readonly ClientTool[];
   /** Speaks, and ends when it was heard. `signal` says that the user speaks over it. */
   speak?: (text: string, signal: AbortSignal) => Promise<void>;
-  /** A question to the user, by hand; null where they said neither. */
-  confirm?: (question: string) => boolean | null | Promise<boolean | null>;
+  /** A question to the user, by hand; null where they said neither. `signal` says that it was
+   * answered elsewhere: take it away. */
+  confirm?: (question: string, signal: AbortSignal) => boolean | null | Promise<boolean | null>;
   /** What to answer without a server. */
   stub?: (text: string) => string | Promise<string>;
   /** Remembers which calls were run, over a restart of the app. */
@@ -58,6 +59,7 @@ export class BaseClient {
   #begun = false;
   #machine: Machine | null = null;
   #facts: Fact[] = [];
+  readonly #asking = new Map<string, AbortController>(); // questions to the user, by call
   #handling = false;
   #line: Line | null = null;
   #jammed = false;
@@ -222,6 +224,8 @@ export class BaseClient {
         return this.#speak(order.callId, order.text);
       case "hush":
         return this.#speaking?.stop.abort();
+      case "withdraw":
+        return this.#asking.get(order.callId)?.abort();
       case "ask":
         return void this.#ask(order.text);
       default:
@@ -313,19 +317,22 @@ export class BaseClient {
     let result: string | null = null;
     let error: string | null = null;
     try {
-      result = JSON.stringify(await this.#outcome(name, given)) ?? "null";
+      result = JSON.stringify(await this.#outcome(callId, name, given)) ?? "null";
       if (result.length > MOST_RESULT) throw new Error("The result is too long.");
     } catch (fault) {
       result = null;
       error = wordsOf(fault);
     }
+    this.#asking.delete(callId);
     this.#post({ is: "ended", callId, result, error });
   }
 
-  async #outcome(name: string, given: Record<string, unknown>): Promise<unknown> {
+  async #outcome(callId: string, name: string, given: Record<string, unknown>): Promise<unknown> {
     const { confirm } = this.#options;
     if (name === CONFIRM.name && confirm !== undefined) {
-      const approved = await confirm(String(given["question"] ?? ""));
+      const withdrawn = new AbortController();
+      this.#asking.set(callId, withdrawn);
+      const approved = await confirm(String(given["question"] ?? ""), withdrawn.signal);
       if (approved === null) throw new Error("The user said neither yes nor no.");
       return { approvalId: given["approvalId"] ?? null, approved };
     }

@@ -32,6 +32,8 @@ const OK = '{"ok":true}';
 const SILENT = '{"spoken":false,"shown":true}';
 const SPOKEN = '{"spoken":true}';
 const CUT_OFF = '{"spoken":false,"interrupted":true}';
+const BY_HAND = "The user has answered by hand.";
+const ELSEWHERE = "The user has answered elsewhere, or it was too late.";
 
 /** What the app can do. */
 export interface App {
@@ -72,6 +74,8 @@ export type Order =
   | { do: "run"; callId: string; name: string; given: Record<string, unknown> }
   | { do: "speak"; callId: string; text: string }
   | { do: "hush" }
+  /** Take this question to the user away. */
+  | { do: "withdraw"; callId: string }
   | { do: "ask"; text: string }
   /** Before what comes next, so that it is known after a restart. */
   | { do: "keep"; entry: Entry }
@@ -98,6 +102,7 @@ export class Machine {
   #attempt = 0;
   #ever = false; // was there a line, since the app began?
   #said: Sentence[] = [];
+  readonly #questions = new Map<string, { approvalId: string; text: string }>(); // by call
   #speech: { callId: string; text: string }[] = []; // the first is being spoken
   #asking = false;
   #orders: Order[] = [];
@@ -328,6 +333,20 @@ export class Machine {
       return this.#fault("decode_error", `The patch cannot be applied: ${wrong.message}.`);
     }
     this.#tell({ document: this.document });
+    this.#withdraw();
+  }
+
+  /** Questions whose cards say that they are over. */
+  #withdraw(): void {
+    const { cards } = (this.document ?? {}) as { cards?: unknown };
+    const there = (Array.isArray(cards) ? cards : []) as ({ id?: unknown; status?: unknown } | null)[];
+    const states = new Map(there.map((card) => [card?.id, card?.status]));
+    for (const [callId, { approvalId }] of [...this.#questions]) {
+      const card = `approval:${approvalId}`;
+      if (!states.has(card) || states.get(card) === "pending") continue;
+      this.#orders.push({ do: "withdraw", callId });
+      this.#ended(callId, null, ELSEWHERE);
+    }
   }
 
   #called(call: ToolCall, given: Record<string, unknown>): void {
@@ -374,6 +393,10 @@ export class Machine {
       this.#over(ended(callId, null, "Too many tools run at once."));
     } else {
       this.#running.set(callId, name);
+      if (name === "ui.confirm") {
+        const approvalId = String(given["approvalId"]);
+        this.#questions.set(callId, { approvalId, text: String(given["question"] ?? "") });
+      }
       this.#orders.push({ do: "keep", entry: begun });
       this.#tell({ called: callId, name, arguments: told });
       this.#orders.push({ do: "run", callId, name, given });
@@ -410,6 +433,9 @@ export class Machine {
       this.#running.delete(callId);
       this.#tell({ returned: callId, name, result, error });
       this.#over(ended(callId, result, error));
+      const question = this.#questions.get(callId);
+      this.#questions.delete(callId);
+      if (question !== undefined && error === null) this.#unsay(question.text);
     } else if (this.#speech[0]?.callId === callId) {
       this.#speech.shift();
       this.#over(ended(callId, error === null ? SPOKEN : null, error));
@@ -417,6 +443,18 @@ export class Machine {
       if (next !== undefined) this.#beginSpeech(next.callId, next.text);
       else if (this.connection === "local") this.#rest();
     }
+  }
+
+  /** What was answered by hand need not be read out to its end. */
+  #unsay(question: string): void {
+    const first = this.#speech[0];
+    const gone = this.#speech.filter(({ text }) => question.includes(text.trim()));
+    this.#speech = this.#speech.filter((one) => !gone.includes(one));
+    const cut = first !== undefined && gone.includes(first);
+    if (cut) this.#orders.push({ do: "hush" });
+    for (const { callId } of gone) this.#over(ended(callId, null, BY_HAND));
+    const next = this.#speech[0];
+    if (cut && next !== undefined) this.#beginSpeech(next.callId, next.text);
   }
 
   /** Kept before it is told: whoever asks again, after whatever happens, gets the same. */

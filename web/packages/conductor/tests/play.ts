@@ -84,6 +84,7 @@ export class Play {
   readonly #hushed: string[] = [];
   readonly #asked: string[] = [];
   readonly #confirmed: string[] = [];
+  readonly #withdrawn: string[] = [];
   #spoken = pending<void>();
   #decision = pending<boolean | null>();
   #client: BaseClient | null = null;
@@ -100,7 +101,7 @@ export class Play {
     const { stub, tools = [], speaks, confirms, agent, clauses, waits } = this.#app;
     const options: Options = { sessionId: SESSION, tools: tools.map((name) => this.#tool(name)) };
     if (speaks) options.speak = (text, signal) => this.#speak(text, signal);
-    if (confirms) options.confirm = (question) => this.#confirm(question);
+    if (confirms) options.confirm = (question, signal) => this.#confirm(question, signal);
     if (stub !== undefined) options.stub = (text) => (this.#asked.push(text), stub);
     if (this.#memory !== null) options.memory = this.#memory;
     if (agent !== undefined) options.agent = agent;
@@ -152,9 +153,13 @@ export class Play {
     await this.#spoken.promise;
   }
 
-  async #confirm(question: string): Promise<boolean | null> {
+  async #confirm(question: string, signal: AbortSignal): Promise<boolean | null> {
     this.#confirmed.push(question);
     this.#decision = pending();
+    signal.addEventListener("abort", () => {
+      this.#withdrawn.push(question);
+      this.#decision.reject(new Error("withdrawn"));
+    });
     return this.#decision.promise;
   }
 
@@ -201,6 +206,8 @@ export class Play {
         return this.#is(this.#asked, told);
       case "confirms":
         return this.#is(this.#confirmed, told);
+      case "withdrawn":
+        return this.#is(this.#withdrawn, told);
       case "after": {
         const { seconds, over } = await this.#next(this.#sleeps);
         check(seconds === told, seconds);
@@ -312,6 +319,7 @@ export class Play {
       said: this.#said,
       hushed: this.#hushed,
       asked: this.#asked,
+      withdrawn: this.#withdrawn,
       dials: this.#dials.length,
     };
   }
