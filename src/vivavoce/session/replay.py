@@ -67,14 +67,19 @@ class Difference(Record):
 
     def told(self) -> list[str]:
         """For a person to read: of two effects of a kind, only what differs."""
-        head = f"Step {self.step}, {self.at}: effect {self.effect} is not what it was."
+        at = clean_line(str(self.at))
+        head = f"Step {self.step}, {at}: effect {self.effect} is not what it was."
         lines = [head, f"  event: {_shown(self.event)}"]
         then, now = self.then, self.now
         if then is None or now is None or then.get("is") != now.get("is"):
             return [*lines, f"  then: {_shown(then)}", f"  now:  {_shown(now)}"]
-        lines.append(f"  both: {then['is']}")
+        lines.append(f"  both: {clean_line(str(then['is']))}")
         for where, before, after in _apart(then, now):
-            lines += [f"  {where}", f"    then: {_shown(before)}", f"    now:  {_shown(after)}"]
+            lines += [
+                f"  {clean_line(where)}",
+                f"    then: {_shown(before)}",
+                f"    now:  {_shown(after)}",
+            ]
         return lines
 
 
@@ -361,10 +366,15 @@ def runs_of(parts: Iterable[bytes]) -> list[Json]:
 def runs(kept: Sequence[Json]) -> Iterator[tuple[int, Difference | None]]:
     """Of a session that was restarted, one after the other; steps are counted through."""
     number = 0
-    for run in kept:
-        for found in play(run["began"], run["steps"]):
-            number += 1
-            yield number, found and replace(found, step=number)
+    try:
+        for run in kept:
+            for found in play(run["began"], run["steps"]):
+                number += 1
+                yield number, found and replace(found, step=number)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError) as fault:
+        raise _foreign(fault) from fault  # anybody may have written it
+    except ValueError as fault:
+        raise fault if isinstance(fault, Unplayable) else _foreign(fault) from fault
 
 
 def first_difference(began: Json, steps: Iterable[Json]) -> Difference | None:
