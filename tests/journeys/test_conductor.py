@@ -799,6 +799,26 @@ async def test_so_do_a_stream_of_events_and_a_socket_at_the_engine(
             assert not others.is_closed
 
 
+async def test_nothing_is_sent_to_a_stream_whose_key_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vivavoce.server.gate.tokens.FRESH_SECONDS", 0.0)
+    monkeypatch.setattr("vivavoce.server.doors.events.FRESH_SECONDS", 0.0)
+    async with embedded(tmp_path, script=SCRIPT, auth="token", auth_token=KEY) as st:
+        value, kept = minted("phone", "operator", st.here.clock.now(), None)
+        await st.here.store.commit([Put(kept)])
+        ended = {"authorization": f"Bearer {value}"}
+        good = {"authorization": f"Bearer {KEY}"}
+        async with st.http.stream("GET", "/events", headers=ended) as events:
+            await st.here.store.commit([Put(replace(kept, revoked_at=st.here.clock.now()))])
+            made = await st.post("/api/v1/conversations", {}, headers=good)
+            path = f"/api/v1/conversations/{made['id']}/messages"
+            await st.post(path, {"content": "The code is 4711"}, headers=good)
+            async with asyncio.timeout(10):
+                told = b"".join([part async for part in events.aiter_raw()])
+            assert b"4711" not in told
+
+
 async def test_a_key_that_ends_ends_the_connection_that_it_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

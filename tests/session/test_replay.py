@@ -227,13 +227,18 @@ def test_names_of_fields_are_shown_as_harmlessly_as_their_values() -> None:
     began, steps = _talk().stored()
     at = next(n for n, step in enumerate(steps) if step.get("effects"))
     effect = steps[at]["effects"][0]
-    steps[at]["effects"][0] = {**effect, "\x1b]0;pwned\x07": 1}
+    steps[at]["effects"][0] = {**effect, "\x1b]0;pwned\x07\u200b": 1}
     found = first_difference(began, steps)
     assert found is not None
     told = "\n".join(found.told())
     assert "pwned" in told
     assert "\x1b" not in told
     assert "\x07" not in told
+    assert "\u200b" not in told
+    steps[at]["effects"][0] = "evil\u200b"
+    found = first_difference(began, steps)
+    assert found is not None
+    assert "\u200b" not in "\n".join(found.told())
 
 
 @pytest.mark.parametrize(
@@ -241,7 +246,8 @@ def test_names_of_fields_are_shown_as_harmlessly_as_their_values() -> None:
 )
 def test_a_file_that_is_no_recording_is_told_as_such(wrong: dict[str, Any]) -> None:
     began, steps = _talk().stored()
-    for step in ({"effects": 1e308}, {"effects": [{"is": []}]}, {"at": []}, {"at": "9999"}):
+    wrongs: list[Json] = [{"effects": 1e308}, {"effects": [{"is": []}]}, {"at": []}, {"at": "9999"}]
+    for step in wrongs:
         broken = [{**one, **step} if n == 3 else one for n, one in enumerate(steps)]
         for run in ({"began": began, "steps": broken}, {"began": began, "steps": steps, **wrong}):
             with contextlib.suppress(Unplayable):  # or it is another effect

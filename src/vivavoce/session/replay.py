@@ -15,6 +15,7 @@ a text cannot be compared: it counts as the same.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from datetime import datetime
@@ -67,16 +68,18 @@ class Difference(Record):
 
     def told(self) -> list[str]:
         """For a person to read: of two effects of a kind, only what differs."""
-        at = clean_line(str(self.at))
+        at = _line(str(self.at))
         head = f"Step {self.step}, {at}: effect {self.effect} is not what it was."
         lines = [head, f"  event: {_shown(self.event)}"]
         then, now = self.then, self.now
-        if then is None or now is None or then.get("is") != now.get("is"):
+        # A file may have anything there.
+        alike = isinstance(then, dict) and isinstance(now, dict)
+        if then is None or now is None or not alike or then.get("is") != now.get("is"):
             return [*lines, f"  then: {_shown(then)}", f"  now:  {_shown(now)}"]
-        lines.append(f"  both: {clean_line(str(then['is']))}")
+        lines.append(f"  both: {_line(str(then.get('is')))}")
         for where, before, after in _apart(then, now):
             lines += [
-                f"  {clean_line(where)}",
+                f"  {_line(where)}",
                 f"    then: {_shown(before)}",
                 f"    now:  {_shown(after)}",
             ]
@@ -87,7 +90,12 @@ def _shown(value: Any) -> str:
     if value is None:
         return "nothing"
     text = orjson.dumps(_undotted(value)).decode()
-    return clean_line(text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…")
+    return _line(text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…")
+
+
+def _line(text: str) -> str:
+    """For a terminal: nothing that it obeys, and nothing that hides between the letters."""
+    return clean_line("".join(sign for sign in text if unicodedata.category(sign) != "Cf"))
 
 
 def _undotted(value: Any) -> Any:

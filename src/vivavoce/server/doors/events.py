@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Annotated, Any
 
@@ -47,7 +48,9 @@ from vivavoce.wire.records.talk import LogEvent
 Json = dict[str, Any]
 _GRACE_SECONDS = 1.0
 KEY_SECONDS = 15.0
-"""Between two looks whether the key of a stream is still good."""
+"""Between two looks whether the key of a stream is still good, while nothing is sent."""
+FRESH_SECONDS = 2.0
+"""And while something is."""
 _GARBAGE = -1  # never a position: the reader gets an explicit reset
 
 
@@ -66,6 +69,7 @@ class EventStream(Response):
         )
         del self.headers["content-length"]  # of the empty body that we do not send
         self.subscription = subscription
+        self._asked = time.monotonic()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -95,6 +99,8 @@ class EventStream(Response):
         # What lies between here and the server looks only at how an answer starts.
         send = scope.get(DIRECT_SEND, send)
         while frames := await self.subscription.take():
+            if time.monotonic() - self._asked >= FRESH_SECONDS and await self._key_ended(scope):
+                break
             body = frames[0] if len(frames) == 1 else b"".join(frames)
             await send({"type": "http.response.body", "body": body, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -106,13 +112,18 @@ class EventStream(Response):
 
     async def _watch_key(self, scope: Scope) -> None:
         """A key that ends ends what it opened. A stream token is only for getting in."""
-        state = scope.get("state", {})
-        asks_again = state.get("asks_again")
-        while asks_again is not None:
+        while True:
             await asyncio.sleep(KEY_SECONDS)
-            if await key_ended(asks_again, state["user_id"], state["role"]) is not None:
+            if await self._key_ended(scope):
                 self.subscription.close()
                 return
+
+    async def _key_ended(self, scope: Scope) -> bool:
+        self._asked = time.monotonic()
+        state = scope.get("state", {})
+        if (asks_again := state.get("asks_again")) is None:
+            return False
+        return await key_ended(asks_again, state["user_id"], state["role"]) is not None
 
 
 def last_event_id(request: HTTPConnection) -> int | None:
