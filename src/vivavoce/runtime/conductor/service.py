@@ -287,7 +287,10 @@ class Conductor:
         store = self._parts.store
         found = await store.conversation(conversation_id, user_id=user_id)
         if found is None and await store.has_conversation(conversation_id):
-            raise NotYours("This session is not yours.")
+            # It may have begun between the two questions, and be theirs.
+            found = await store.conversation(conversation_id, user_id=user_id)
+            if found is None:
+                raise NotYours("This session is not yours.")
         if found is None:
             self._check_free(user_id, conversation_id)
         return found
