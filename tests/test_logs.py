@@ -214,5 +214,7 @@ def test_uvicorn_leaves_the_first_words_to_us_but_for_debugging() -> None:
         with logging_to(level=level) as out:
             logging.getLogger("uvicorn.error").info("Started server process")
             logging.getLogger("uvicorn.error").warning("Trouble")
+            logging.getLogger("uvicorn.error").debug("> TEXT 'My code is 4711'")
         assert ("Started" in out.getvalue()) is (level == "debug")
         assert "Trouble" in out.getvalue()
+        assert "4711" not in out.getvalue()

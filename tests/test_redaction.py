@@ -15,6 +15,13 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_X
 SECRETS = [
     ("my card is 4111 1111 1111 1111, thanks", "my card is [redacted: card number], thanks"),
     ("4111-1111-1111-1111", "[redacted: card number]"),
+    ("pay with...4111 1111 1111 1111", "pay with...[redacted: card number]"),
+    ("+4111 1111 1111 1111", "+[redacted: card number]"),
+    ("to a/4111 1111 1111 1111", "to a/[redacted: card number]"),
+    ("me@4111-1111-1111-1111", "me@[redacted: card number]"),
+    ("card_4111111111111111", "card_[redacted: card number]"),
+    ("_sk-ant-api03-Zq9Xw8Vu7Ts6Rr5Qq4Pp3Oo2", "_[redacted: key]"),
+    ("x-sk-ant-api03-Zq9Xw8Vu7Ts6Rr5Qq4Pp3Oo2", "x-[redacted: key]"),
     ("card=5555555555554444;", "card=[redacted: card number];"),
     ("mastercard 2223003122003222.", "mastercard [redacted: card number]."),
     ("amex 3782 822463 10005", "amex [redacted: card number]"),
@@ -132,6 +139,15 @@ HONEST = [
 def test_a_secret_is_replaced_by_what_it_was(said: str, kept: str) -> None:
     assert redact(said) == kept
     assert redact(kept) == kept, "once is enough"
+
+
+def test_what_nobody_sees_between_the_groups_of_a_card_hides_none_of_it() -> None:
+    for gap in "\u200b\u200c\u200d\u2060\ufeff":
+        said = gap.join(("4111", "1111", "1111", "1111"))
+        assert redact(said) == "[redacted: card number]"
+        for encoded in (json.dumps({"a": said}), json.dumps({"a": said}, ensure_ascii=False)):
+            kept = json.loads(redact_encoded(encoded.encode()))
+            assert kept == {"a": "[redacted: card number]"}
 
 
 @pytest.mark.parametrize("said", HONEST)

@@ -235,7 +235,8 @@ def configure(
         theirs.propagate = True
     # "Started server process", "Waiting for application startup": `serve` has its own words.
     quiet = root.level > logging.DEBUG
-    logging.getLogger("uvicorn.error").setLevel(logging.WARNING if quiet else logging.NOTSET)
+    # At DEBUG it writes each frame of a WebSocket, with what people say.
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING if quiet else logging.INFO)
     return scrub
 
 

@@ -22,7 +22,7 @@ _END = r"(?![A-Za-z0-9_\-])"
 
 # A maker's own beginning, and at least as much behind it as the maker gives.
 _KEYS = re.compile(
-    r"(?<![A-Za-z0-9_\-])(?:"
+    r"(?:(?<![A-Za-z0-9_\-])|(?<=_)|(?<=\b[xX]-))(?:"
     r"sk-(?:ant|proj|svcacct|admin)-[A-Za-z0-9_\-]{16,}"
     # Not what is made of words and a number: a package may be called so.
     rf"|sk-(?!(?:[a-z]+|\d{{1,3}})(?:[-_](?:[a-z]+|\d{{1,3}}))+{_END})"
@@ -121,9 +121,11 @@ _PATH = re.compile(r"~?/|\.{1,2}/")
 
 # Groups as cards print them, or one run of digits; nothing that could be a part of more. Between
 # them spaces of all kinds, hyphens and dashes, and what people type instead.
-_GAP = r"[ \u00a0\u2007\u202f]{1,2}|[\-\u2010-\u2014./_]"
+_GAP = r"[ \u00a0\u2007\u202f]{1,2}|[\-\u2010-\u2014./_\u200b-\u200d\u2060\ufeff]"
 _CARD = re.compile(
-    rf"(?:(?<![\w.\-+/@])|(?<=[Cc]ard)|(?<=CARD)|(?<=[Vv]isa)|(?<=[Aa]mex))"
+    rf"(?:(?<![\w.\-+/@])|(?<=[Cc]ard)|(?<=CARD)|(?<=[Vv]isa)|(?<=[Aa]mex)"
+    # An ellipsis and the end of a name are no part of a number, nor is a sign before groups.
+    rf"|(?<=\.\.)|(?<=[Cc]ard_)|(?<=CARD_)|(?:(?<=^[+/@])|(?<=[^\d+/@][+/@]))(?=\d{{4}}(?:{_GAP})))"
     rf"(?:\d{{4}}({_GAP})\d{{4}}\1\d{{4}}\1\d{{2,4}}(?:\1\d{{3}})?|\d{{4}}({_GAP})\d{{6}}\2\d{{4,5}}"
     r"|\d{14,19})(?![\w\-/@]|\.\d)"
 )
@@ -329,7 +331,7 @@ FIRST_LOOK = "|".join(
     (
         *(_NEARER.get(word, re.escape(word)) for word in _WORDS),
         # A card, in groups or not.
-        r"(?:^|[^a-z0-9_.\-+/@]|card|visa|amex|\\(?:[bfnrt]|u[0-9a-f]{4}))"
+        r"(?:^|[^a-z0-9_.\-]|\.\.|card_|card|visa|amex|\\(?:[bfnrt]|u[0-9a-f]{4}))"
         rf"(?:\d{{4}}{_GAP_ENCODED}\d{{4}}{_GAP_ENCODED}\d{{4}}{_GAP_ENCODED}\d\d"
         rf"|\d{{4}}{_GAP_ENCODED}\d{{6}}{_GAP_ENCODED}\d{{4}}|\d{{14}})",
     )

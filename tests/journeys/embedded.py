@@ -56,7 +56,13 @@ async def embedded(
     **more: Any,
 ) -> AsyncIterator[Stage]:
     """Up, and down again in order. `standby`: another provider serves, named in `more`."""
-    values = {"port": 0, "data_dir": folder, "workspace": folder, "shutdown_seconds": 2.0, **more}
+    values: dict[str, Any] = {
+        "port": 0,
+        "data_dir": folder,
+        "workspace": folder,
+        "shutdown_seconds": 2.0,
+    }
+    values |= {"conductor_trust": True, **more}  # the runtimes here are all our own
     settings = Settings(_env_file=None, **values)  # type: ignore[call-arg]
     parts = Parts(
         ears=ears or ScriptedEars(),

@@ -32,6 +32,11 @@ from vivavoce.server.problems import install
 from vivavoce.testing.fakes import ManualClock
 
 TOKEN = "a-token-that-is-long-enough"
+SECRETS = (
+    "4111111111111111",
+    "sk-proj-AbCd1234EfGh5678IjKl",
+    "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+)
 User = Annotated[str, Depends(current_user)]
 
 
@@ -121,7 +126,7 @@ async def test_a_request_id_comes_back_or_is_made() -> None:
         async with request(served, "/whoami", "X-Request-ID: my-id.1") as answer:
             assert answer.headers["x-request-id"] == "my-id.1"
             assert b'"request_id":"my-id.1"' in await answer.rest()
-        for bad in ("", "with space", "x" * 65, '"><script>', "-dash-first"):
+        for bad in ("", "with space", "x" * 65, '"><script>', "-dash-first", *SECRETS):
             async with request(served, "/whoami", f"X-Request-ID: {bad}") as answer:
                 assert answer.headers["x-request-id"].startswith("req_")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -220,6 +221,37 @@ def test_a_file_names_facts_and_nothing_else_that_could_be_called(name: str) -> 
     steps[3] = {"at": steps[3]["at"], "event": event, "effects": []}
     with pytest.raises(Unplayable, match="another version"):
         first_difference(began, steps)
+
+
+def test_names_of_fields_are_shown_as_harmlessly_as_their_values() -> None:
+    began, steps = _talk().stored()
+    at = next(n for n, step in enumerate(steps) if step.get("effects"))
+    effect = steps[at]["effects"][0]
+    steps[at]["effects"][0] = {**effect, "\x1b]0;pwned\x07\u200b": 1}
+    found = first_difference(began, steps)
+    assert found is not None
+    told = "\n".join(found.told())
+    assert "pwned" in told
+    assert "\x1b" not in told
+    assert "\x07" not in told
+    assert "\u200b" not in told
+    steps[at]["effects"][0] = "evil\u200b"
+    found = first_difference(began, steps)
+    assert found is not None
+    assert "\u200b" not in "\n".join(found.told())
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"steps": 7}, {"steps": [7]}, {"steps": [None]}, {"began": None}, {"began": []}]
+)
+def test_a_file_that_is_no_recording_is_told_as_such(wrong: dict[str, Any]) -> None:
+    began, steps = _talk().stored()
+    wrongs: list[Json] = [{"effects": 1e308}, {"effects": [{"is": []}]}, {"at": []}, {"at": "9999"}]
+    for step in wrongs:
+        broken = [{**one, **step} if n == 3 else one for n, one in enumerate(steps)]
+        for run in ({"began": began, "steps": broken}, {"began": began, "steps": steps, **wrong}):
+            with contextlib.suppress(Unplayable):  # or it is another effect
+                list(runs([run]))
 
 
 def test_what_is_shown_of_a_difference_has_nothing_in_it_that_a_terminal_obeys() -> None:

@@ -239,6 +239,7 @@ def test_in_writing_it_is_at_rest_when_the_last_words_are_the_assistants() -> No
 def test_what_could_hide_or_steer_a_terminal_is_spelt_out() -> None:
     assert words.visible("rm\u202e -rf\x1b[2J") == "rm\\u{202e} -rf\\u{001b}[2J"
     assert words.harmless("a\x1b[2Jb\x07") == "a[2Jb"
+    assert words.harmless("evil\u202e\u200b\u2066\ufeff!\n👩\u200d🚀") == "evil!\n👩\u200d🚀"
     rows = words.argument_rows({"n": 1, "text": "a\nb"})
     assert rows == [("n", "1"), ("text", "a\nb")]
 

@@ -366,6 +366,7 @@ def rules_of(settings: Settings) -> Rules:
         of_user=settings.conductor_user_connections,
         idle=settings.conductor_idle_seconds,
         tool=settings.conductor_tool_seconds,
+        trust=settings.conductor_trust,
     )
 
 

@@ -15,6 +15,7 @@ a text cannot be compared: it counts as the same.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from datetime import datetime
@@ -67,14 +68,21 @@ class Difference(Record):
 
     def told(self) -> list[str]:
         """For a person to read: of two effects of a kind, only what differs."""
-        head = f"Step {self.step}, {self.at}: effect {self.effect} is not what it was."
+        at = _line(str(self.at))
+        head = f"Step {self.step}, {at}: effect {self.effect} is not what it was."
         lines = [head, f"  event: {_shown(self.event)}"]
         then, now = self.then, self.now
-        if then is None or now is None or then.get("is") != now.get("is"):
+        # A file may have anything there.
+        alike = isinstance(then, dict) and isinstance(now, dict)
+        if then is None or now is None or not alike or then.get("is") != now.get("is"):
             return [*lines, f"  then: {_shown(then)}", f"  now:  {_shown(now)}"]
-        lines.append(f"  both: {then['is']}")
+        lines.append(f"  both: {_line(str(then.get('is')))}")
         for where, before, after in _apart(then, now):
-            lines += [f"  {where}", f"    then: {_shown(before)}", f"    now:  {_shown(after)}"]
+            lines += [
+                f"  {_line(where)}",
+                f"    then: {_shown(before)}",
+                f"    now:  {_shown(after)}",
+            ]
         return lines
 
 
@@ -82,7 +90,12 @@ def _shown(value: Any) -> str:
     if value is None:
         return "nothing"
     text = orjson.dumps(_undotted(value)).decode()
-    return clean_line(text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…")
+    return _line(text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…")
+
+
+def _line(text: str) -> str:
+    """For a terminal: nothing that it obeys, and nothing that hides between the letters."""
+    return clean_line("".join(sign for sign in text if unicodedata.category(sign) != "Cf"))
 
 
 def _undotted(value: Any) -> Any:
@@ -361,10 +374,15 @@ def runs_of(parts: Iterable[bytes]) -> list[Json]:
 def runs(kept: Sequence[Json]) -> Iterator[tuple[int, Difference | None]]:
     """Of a session that was restarted, one after the other; steps are counted through."""
     number = 0
-    for run in kept:
-        for found in play(run["began"], run["steps"]):
-            number += 1
-            yield number, found and replace(found, step=number)
+    try:
+        for run in kept:
+            for found in play(run["began"], run["steps"]):
+                number += 1
+                yield number, found and replace(found, step=number)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError) as fault:
+        raise _foreign(fault) from fault  # anybody may have written it
+    except ValueError as fault:
+        raise fault if isinstance(fault, Unplayable) else _foreign(fault) from fault
 
 
 def first_difference(began: Json, steps: Iterable[Json]) -> Difference | None:

@@ -34,7 +34,7 @@ Run = Callable[[str, str, str], Awaitable[str | ToolOutput]]
 
 
 async def offer(
-    own: Toolbox, tools: Sequence[Tool], run: Run, *, wrapped: bool, seconds: float
+    own: Toolbox, tools: Sequence[Tool], run: Run, *, wrapped: bool, seconds: float, trusted: bool
 ) -> RemoteTools:
     """A runtime's. What the server calls by itself is no tool of the model's. Off the event loop:
     a hundred schemas take half a second. Raises `InvalidRequest` for one that cannot be used."""
@@ -42,7 +42,14 @@ async def offer(
     theirs = [one for one in tools if one.name not in reserved]
     schemas = await asyncio.to_thread(_schemas, theirs) if theirs else {}
     return RemoteTools(
-        own, tools, schemas, run, wrapped=wrapped, seconds=seconds, reserved=reserved
+        own,
+        tools,
+        schemas,
+        run,
+        wrapped=wrapped,
+        seconds=seconds,
+        trusted=trusted,
+        reserved=reserved,
     )
 
 
@@ -58,9 +65,11 @@ class RemoteTools:
         *,
         wrapped: bool,
         seconds: float,
+        trusted: bool = False,
         reserved: Collection[str] = (),
     ) -> None:
-        """`schemas`: those of the tools, looked at. `reserved` are names that are not the model's
+        """`schemas`: those of the tools, looked at. `trusted`: what the client says of them counts,
+        that one only reads above all. `reserved` are names that are not the model's
         to call."""
         self._own, self._run, self._wrapped = own, run, wrapped
         self._theirs: dict[str, str] = {}
@@ -69,12 +78,12 @@ class RemoteTools:
         self.reserved = frozenset(tool.name for tool in tools) & frozenset(reserved)
         for tool in tools:
             if tool.name not in reserved:
-                made = _definition(tool, schemas[tool.name], taken, seconds)
+                made = _definition(tool, schemas[tool.name], taken, seconds, trusted)
                 taken.add(made.name)
                 self._theirs[made.name] = tool.name
                 self._known[made.name] = made, Checker(made.name, made.parameters, known=True)
         if wrapped and self._known:
-            made = _wrapper([one for one, _ in self._known.values()], seconds)
+            made = _wrapper([one for one, _ in self._known.values()], seconds, trusted)
             self._known[WRAPPER] = made, Checker(WRAPPER, made.parameters)
 
     @property
@@ -164,7 +173,7 @@ def _schemas(tools: Sequence[Tool]) -> dict[str, dict[str, Any]]:
 
 
 def _definition(
-    tool: Tool, schema: Mapping[str, Any], taken: Collection[str], seconds: float
+    tool: Tool, schema: Mapping[str, Any], taken: Collection[str], seconds: float, trusted: bool
 ) -> ToolDefinition:
     hints = tool.annotations or {}
     words = plain_text(tool.description or tool.title or tool.name, MAX_DESCRIPTION)
@@ -174,9 +183,9 @@ def _definition(
         parameters=schema,
         category="app",
         timeout=seconds,
-        changes=hints.get("readOnlyHint") is not True,
+        changes=not (trusted and hints.get("readOnlyHint") is True),
         server=SERVER,
-        trusted=True,
+        trusted=trusted,
     )
 
 
@@ -198,7 +207,7 @@ def _aloud(arguments: Mapping[str, Any]) -> str:
     )
 
 
-def _wrapper(tools: Sequence[ToolDefinition], seconds: float) -> ToolDefinition:
+def _wrapper(tools: Sequence[ToolDefinition], seconds: float, trusted: bool) -> ToolDefinition:
     lines = [
         f"- {one.name}: {one.description} Arguments: {json.dumps(dict(one.parameters))}"
         for one in tools
@@ -219,5 +228,5 @@ def _wrapper(tools: Sequence[ToolDefinition], seconds: float) -> ToolDefinition:
         timeout=seconds,
         changes=True,
         server=SERVER,
-        trusted=True,
+        trusted=trusted,
     )

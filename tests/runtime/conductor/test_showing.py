@@ -48,7 +48,7 @@ class Hall:
     async def runtime(
         self, of: str = "c", *, whole: bool = True, role: Role = "operator"
     ) -> AsyncIterator[Drawn]:
-        async def confirmed(*given: object) -> None:
+        async def confirmed(*given: object) -> bool:
             raise AssertionError(given)
 
         link = Link(

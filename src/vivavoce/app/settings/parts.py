@@ -277,6 +277,10 @@ class ConductorSettings(BaseSettings):
     """Seconds that a tool of a runtime's may take, its way there and back included."""
     conductor_message_bytes: int = Field(default=512 * 1024, ge=16 * 1024, le=16 * 1024 * 1024)
     """Bytes of one message of a runtime's."""
+    conductor_trust: bool = False
+    """Take what runtimes say of their tools for true: one with `readOnlyHint` is not asked, and
+    descriptions are not words from outside. For when every runtime is an app of your own, whose
+    tools are its own."""
     conductor_wrapped_tools: bool = False
     """Offer a runtime's tools to the model behind one tool, `tool_call`, for providers that take no
     others."""

@@ -466,7 +466,8 @@ class Talk:
             case "session.moved":
                 self._going, self._wanted = True, "lost"
             case "notification":
-                self._going |= (data.get("action") or {}).get("do") == "reconnect"
+                action = data.get("action")
+                self._going |= isinstance(action, dict) and action.get("do") == "reconnect"
             case _:
                 pass
         self.store.tell(event)

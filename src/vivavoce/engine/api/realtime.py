@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -38,7 +38,7 @@ from vivavoce.engine.api.control import MAX_MODEL_NAME, MODEL, Engine
 from vivavoce.engine.api.keys import DEFAULT_SECONDS, MAX_SECONDS, MIN_SECONDS, Access
 from vivavoce.engine.shell.calls import CLIENT_SILENT, SOCKET_RESET, Call, SocketClient
 from vivavoce.engine.shell.session import new_id
-from vivavoce.errors import Conflict, Forbidden, VivavoceError
+from vivavoce.errors import Conflict, Forbidden, Unauthorized, VivavoceError
 from vivavoce.wire.realtime import server
 from vivavoce.wire.realtime.model import Model, Whole
 from vivavoce.wire.realtime.refusal import Refused, reading
@@ -51,6 +51,8 @@ MAX_FRAME = 21 * 1024 * 1024
 what the listener does not take at all (`app.listen`) closes the connection."""
 _GAP, _STEADY = 1.0, 5.0  # seconds: sound without such gaps, for so long
 _SILENT = 10.0
+_LOOK, _LOOKS = 2.0, 15.0
+"""Seconds between two looks whether a key is still good: while events come, and while none do."""
 _BETA = "openai-beta.realtime-v1"
 
 
@@ -168,7 +170,7 @@ class _Door:
         except BaseException:  # gone before it was let in: its session must not wait for it
             call.session.leave(client)
             raise
-        await _converse(socket, client, call)
+        await _converse(socket, client, call, _Key(socket))
 
     def _admit(self, socket: WebSocket, access: Access) -> tuple[SocketClient, Call]:
         query, secret = socket.query_params, access.secret
@@ -271,15 +273,17 @@ async def _deny(socket: WebSocket, fault: Refused | VivavoceError) -> None:
         await socket.close(1008, body["error"]["message"][:120])
 
 
-async def _converse(socket: WebSocket, client: SocketClient, call: Call) -> None:
+async def _converse(socket: WebSocket, client: SocketClient, call: Call, key: _Key) -> None:
     lost: str | None = SOCKET_RESET
     stream = _Stream()
     try:
         async with asyncio.TaskGroup() as group:
             writer = group.create_task(_write(socket, client), name="socket writer")
+            watching = group.create_task(key.watch(client), name="socket key")
             try:
-                lost = await _read(socket, client, call, stream)
+                lost = await _read(socket, client, call, stream, key)
             finally:
+                watching.cancel()
                 call.session.leave(client, lost, stream.silent)
                 client.close(1000, "")
             await writer
@@ -287,7 +291,38 @@ async def _converse(socket: WebSocket, client: SocketClient, call: Call) -> None
         pass  # the far end went away in the middle of a word
 
 
-async def _read(socket: WebSocket, client: SocketClient, call: Call, stream: _Stream) -> str | None:
+class _Key:
+    """What a socket was opened with, asked again while it is open: by whoever let it in, who
+    leaves the way to ask in the connection's state. A key that ends ends what it opened."""
+
+    def __init__(self, socket: WebSocket) -> None:
+        ask: Callable[[], Awaitable[object]] | None = getattr(socket.state, "asks_again", None)
+        self._ask, self._asked = ask, time.monotonic()
+
+    async def ended(self, client: SocketClient) -> bool:
+        """Closes the client's connection where it has."""
+        if self._ask is None or time.monotonic() - self._asked < _LOOK:
+            return client.closed is not None
+        self._asked = time.monotonic()
+        try:
+            await self._ask()
+        except (Unauthorized, Forbidden) as fault:
+            client.close(4401, fault.message[:120])
+            return True
+        except VivavoceError:
+            pass  # nobody can say now
+        return False
+
+    async def watch(self, client: SocketClient) -> None:
+        while self._ask is not None:
+            await asyncio.sleep(_LOOKS)
+            if await self.ended(client):
+                return
+
+
+async def _read(
+    socket: WebSocket, client: SocketClient, call: Call, stream: _Stream, key: _Key
+) -> str | None:
     """Until the connection is over: None if somebody closed it, else how it was lost."""
     while client.closed is None:
         try:
@@ -300,6 +335,8 @@ async def _read(socket: WebSocket, client: SocketClient, call: Call, stream: _St
             closed = message.get("reason") is not None or message.get("code") in (1000, 1001)
             return None if closed else SOCKET_RESET
         stream.came()
+        if await key.ended(client):
+            return None
         text = message.get("text")
         if text is None:
             _refuse(client, Refused("Events are JSON in text frames.", code="invalid_json"))

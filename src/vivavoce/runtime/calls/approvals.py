@@ -95,7 +95,8 @@ class Gatekeeper:
         others: Toolbox | None = None,
     ) -> VivavoceError | None:
         """None: it may run. `wants` is what it is about to do: "run the tests"; `role` is of
-        whoever wants it; `others` has the tools of a client, where it is one of those."""
+        whoever wants it; `others` has the tools of a client beside the server's own, where there
+        is one: what it says of them was read."""
         try:
             verdict = await self._verdict(
                 call,
@@ -200,7 +201,7 @@ class Gatekeeper:
             return "deny"
         if source is not None and outside == "ask" and decision == "allow":
             decision = "ask"
-        pin = self._unpinned(definition, pins)
+        pin = self._unpinned(definition, pins, others)
         if decision == "allow" and pin is None:
             return "allow"
         if pin is None and await self._approvals.stands(about, tool, arguments, role):
@@ -244,15 +245,20 @@ class Gatekeeper:
         return await self._tools.place(tool, arguments, user_id)
 
     def _unpinned(
-        self, definition: ToolDefinition | None, pins: Mapping[str, str]
+        self,
+        definition: ToolDefinition | None,
+        pins: Mapping[str, str],
+        others: Toolbox | None = None,
     ) -> tuple[str, str] | None:
         """The server whose words about its tools the user has not agreed to as they are now, and
         the mark of those words."""
-        if self._tools is None or definition is None or not definition.server:
+        tools = others or self._tools
+        if tools is None or definition is None or not definition.server:
             return None
-        mark = described_by(definition.server, self._tools.definitions())
-        agreed = definition.trusted or pins.get(definition.server) == mark
-        return None if agreed else (definition.server, mark)
+        mark = described_by(definition.server, tools.definitions())
+        named = _agreed_as(definition, mark)
+        agreed = definition.trusted or pins.get(named) == mark
+        return None if agreed else (named, mark)
 
     async def _facts(
         self,
@@ -264,9 +270,12 @@ class Gatekeeper:
         others: Toolbox | None = None,
     ) -> Facts:
         known = partial(self._definition, others=others)
-        every = [] if self._tools is None else self._tools.definitions()
-        servers = dict.fromkeys(one.server for one in every if one.server and not one.trusted)
-        described = [name for name in servers if pins.get(name) != described_by(name, every)]
+        tools = others or self._tools
+        every = [] if tools is None else tools.definitions()
+        servers = {one.server: one for one in every if one.server and not one.trusted}
+        marks = {name: described_by(name, every) for name in servers}
+        agreed = {name: pins.get(_agreed_as(one, marks[name])) for name, one in servers.items()}
+        described = [name for name, mark in marks.items() if agreed[name] != mark]
         if task_id is not None:
             read = self._work.get(task_id)
             if read is None:  # it began before a restart, at another server, or long ago
@@ -288,6 +297,12 @@ def _pins(standing: Sequence[Approval]) -> dict[str, str]:
         if one.tool.startswith(_PIN):
             found.setdefault(one.tool.removeprefix(_PIN), str(one.arguments.get("sha256")))
     return found
+
+
+def _agreed_as(definition: ToolDefinition, mark: str) -> str:
+    """Under which name it is kept that the user agreed to what a server says of its tools. A user
+    has several devices, and each may have other apps: what one says is none of another's."""
+    return f"{definition.server} {mark[:16]}" if definition.category == "app" else definition.server
 
 
 def _asker(origin: Origin, task: Task | None) -> str | None:

@@ -413,9 +413,10 @@ class ToolExecutor:
             if self._gate is not None:
                 changes = tools.changes(request.name, arguments)
                 wants, of = tools.wants(request.name, arguments), request.task_id
+                beside = request.tools or request.beside
                 admit = partial(
                     self._gate.admit,
-                    *(call, changes, arguments, wants, of, request.role, request.tools),
+                    *(call, changes, arguments, wants, of, request.role, beside),
                 )
                 result = await (
                     there(self._clock, admit, call_id=call.id) if _waits(request) else admit()

@@ -64,6 +64,8 @@ class ToolRequest(Record):
     allowed: Collection[str] | None = None
     tools: Toolbox | None = None
     """Where the tool is, if not among the server's own."""
+    beside: Toolbox | None = None
+    """What else the model was shown, if this tool is the server's own: others' words are in it."""
     again: bool = False
     """A call that was left open is to be run to its end: whoever runs it knows calls by their ids,
     and does none twice."""

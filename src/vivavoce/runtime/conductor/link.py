@@ -339,7 +339,7 @@ class Link:
         allowed = None if request.allowed is None else {*request.allowed, *tools.names}
         if ours or inner is not None:
             return replace(request, tools=tools, allowed=allowed)
-        return request
+        return replace(request, beside=tools)
 
     async def _free(self, call_id: str) -> bool:
         """May the model's own name for a call be its name?"""

@@ -108,6 +108,8 @@ class Rules(Record):
     """So long after the last word the provider's session is kept."""
     tool: float = 60.0
     """For a tool of the runtime's."""
+    trust: bool = False
+    """What runtimes say of their tools counts."""
 
 
 class Offer(Protocol):
@@ -120,6 +122,7 @@ class Offer(Protocol):
         *,
         wrapped: bool,
         seconds: float,
+        trusted: bool,
     ) -> ClientTools: ...
 
 
@@ -288,7 +291,10 @@ class Conductor:
         store = self._parts.store
         found = await store.conversation(conversation_id, user_id=user_id)
         if found is None and await store.has_conversation(conversation_id):
-            raise NotYours("This session is not yours.")
+            # It may have begun between the two questions, and be theirs.
+            found = await store.conversation(conversation_id, user_id=user_id)
+            if found is None:
+                raise NotYours("This session is not yours.")
         if found is None:
             self._check_free(user_id, conversation_id)
         return found
@@ -318,6 +324,7 @@ class Conductor:
                 lambda *call: reach[0].call(*call),
                 wrapped=can.wrapped_tools,
                 seconds=self.rules.tool,
+                trusted=self.rules.trust,
             )
 
     async def _equip(self, link: Link, start: SessionStart, tools: ClientTools | None) -> None:

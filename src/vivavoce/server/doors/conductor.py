@@ -15,12 +15,12 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from vivavoce.errors import Forbidden, InvalidRequest, Unauthorized, VivavoceError
+from vivavoce.errors import InvalidRequest, Unauthorized, VivavoceError
 from vivavoce.runtime.conductor.line import Line
 from vivavoce.runtime.conductor.link import Link
 from vivavoce.runtime.conductor.service import NotYours, code_of
 from vivavoce.runtime.limits import Window
-from vivavoce.server.gate.auth import CONDUCTOR, Identity, current_role, current_user
+from vivavoce.server.gate.auth import CONDUCTOR, current_role, current_user, key_ended
 from vivavoce.server.problems import errors, problem
 from vivavoce.server.schemas.fields import Timestamp
 from vivavoce.server.services import AsRole, Here, Services, User, json_only, paced
@@ -42,6 +42,8 @@ STRIKES = 50  # messages that are none, in a minute
 A_SECOND = 200  # events of one runtime
 KEY_SECONDS = 30.0
 """Between two looks whether the key of a connection is still good."""
+
+_EFFECTIVE = (SessionStart, UserAudioTranscriptFinal, ToolResult)
 
 router = APIRouter(tags=["Conductor"])
 
@@ -119,6 +121,8 @@ class _Visit:
     ) -> None:
         self._here, self._socket, self._line = here, socket, line
         self._session_id, self._user_id, self._role = session_id, user_id, role
+        # None where there is no gate in front that knows.
+        self._asks_again = getattr(socket.state, "asks_again", None)
         self._link: Link | None = None
         self._group: asyncio.TaskGroup | None = None
         self._showing: asyncio.Task[None] | None = None
@@ -156,21 +160,21 @@ class _Visit:
 
     async def _watch_key(self) -> None:
         """A key that ends ends what it opened."""
-        if (asks_again := getattr(self._socket.state, "asks_again", None)) is None:
+        if self._asks_again is None:
             return
         while self._line.closed is None:
             await asyncio.sleep(KEY_SECONDS)
-            try:
-                who: Identity = await asks_again()
-            except Unauthorized:
+            await self._may_go_on()
+
+    async def _may_go_on(self) -> bool:
+        match await key_ended(self._asks_again, self._user_id, self._role):
+            case None:
+                return True
+            case Unauthorized():
                 self._line.close(Close.UNAUTHENTICATED)
-            except Forbidden:
+            case _:
                 self._line.close(Close.FORBIDDEN)
-            except VivavoceError:
-                pass  # nobody can say now
-            else:
-                if (who.user_id, who.role) != (self._user_id, self._role):
-                    self._line.close(Close.FORBIDDEN)
+        return False
 
     async def _write(self) -> None:
         while (text := await self._line.next()) is not None:
@@ -205,6 +209,9 @@ class _Visit:
             return
         except VivavoceError:
             self._line.close(Close.PROTOCOL, f"More than {A_SECOND} events a second.")
+            return
+        # What has an effect is not done with a key that ended since the last look.
+        if isinstance(event.kind, _EFFECTIVE) and not await self._may_go_on():
             return
         try:
             await self._dispatch(event)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Annotated, Any
 
@@ -23,7 +24,7 @@ from starlette.types import Receive, Scope, Send
 from vivavoce.errors import SessionNotFound
 from vivavoce.runtime.journal.streams import Filter, Subscription, patterns
 from vivavoce.server.doors.sessions import stream_token
-from vivavoce.server.gate.auth import current_user, token_grant, token_session
+from vivavoce.server.gate.auth import current_user, key_ended, token_grant, token_session
 from vivavoce.server.gate.gate import DIRECT_SEND
 from vivavoce.server.gate.tickets import Grant
 from vivavoce.server.problems import errors
@@ -46,6 +47,10 @@ from vivavoce.wire.records.talk import LogEvent
 
 Json = dict[str, Any]
 _GRACE_SECONDS = 1.0
+KEY_SECONDS = 15.0
+"""Between two looks whether the key of a stream is still good, while nothing is sent."""
+FRESH_SECONDS = 2.0
+"""And while something is."""
 _GARBAGE = -1  # never a position: the reader gets an explicit reset
 
 
@@ -64,17 +69,20 @@ class EventStream(Response):
         )
         del self.headers["content-length"]  # of the empty body that we do not send
         self.subscription = subscription
+        self._asked = time.monotonic()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             async with asyncio.TaskGroup() as group:
                 writer = group.create_task(self._write(scope, send), name="sse.write")
                 watcher = group.create_task(self._watch(receive), name="sse.watch")
+                key = group.create_task(self._watch_key(scope), name="sse.key")
                 await self.subscription.ended.wait()
                 # A client that does not read would hold the writer, and the shutdown, for ever.
                 await asyncio.wait({writer}, timeout=_GRACE_SECONDS)
                 writer.cancel()
                 watcher.cancel()
+                key.cancel()
         finally:
             self.subscription.close()
 
@@ -91,6 +99,8 @@ class EventStream(Response):
         # What lies between here and the server looks only at how an answer starts.
         send = scope.get(DIRECT_SEND, send)
         while frames := await self.subscription.take():
+            if time.monotonic() - self._asked >= FRESH_SECONDS and await self._key_ended(scope):
+                break
             body = frames[0] if len(frames) == 1 else b"".join(frames)
             await send({"type": "http.response.body", "body": body, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -99,6 +109,21 @@ class EventStream(Response):
         while (await receive())["type"] != "http.disconnect":
             pass
         self.subscription.close()
+
+    async def _watch_key(self, scope: Scope) -> None:
+        """A key that ends ends what it opened. A stream token is only for getting in."""
+        while True:
+            await asyncio.sleep(KEY_SECONDS)
+            if await self._key_ended(scope):
+                self.subscription.close()
+                return
+
+    async def _key_ended(self, scope: Scope) -> bool:
+        self._asked = time.monotonic()
+        state = scope.get("state", {})
+        if (asks_again := state.get("asks_again")) is None:
+            return False
+        return await key_ended(asks_again, state["user_id"], state["role"]) is not None
 
 
 def last_event_id(request: HTTPConnection) -> int | None:

@@ -31,6 +31,7 @@ from vivavoce.errors import (
     SessionNotFound,
     TokenExpired,
     Unauthorized,
+    VivavoceError,
 )
 from vivavoce.server.gate import MIN_TOKEN_LENGTH
 from vivavoce.server.gate.browsers import TOKEN as BROWSER_TOKEN
@@ -281,6 +282,23 @@ class Authenticator:
 
     def _is_token(self, given: str) -> bool:
         return bool(self._token) and hmac.compare_digest(given.encode("latin-1"), self._token)
+
+
+async def key_ended(
+    asks_again: Callable[[], Awaitable[Identity]] | None, user_id: str | None, role: Role
+) -> VivavoceError | None:
+    """Why what a connection was opened with would not open it now; None while it would, and where
+    nobody can say."""
+    if asks_again is None:
+        return None
+    try:
+        who = await asks_again()
+    except (Unauthorized, Forbidden) as fault:
+        return fault
+    except VivavoceError:
+        return None
+    same = (who.user_id, who.role) == (user_id, role)
+    return None if same else Forbidden("The key is for somebody else now, or for another role.")
 
 
 def current_user(conn: HTTPConnection) -> str:

@@ -29,6 +29,7 @@ from vivavoce.errors import (
     Unauthorized,
     VivavoceError,
 )
+from vivavoce.redaction import redact
 from vivavoce.runtime.journal.log import ASKING, Asking
 from vivavoce.server.gate.auth import (
     FOREIGN_ORIGIN,
@@ -223,8 +224,8 @@ class Gate:
             ASKING.set(Asking(known.address, known.request_id, identity.role, identity.by or ""))
             if self._let_in is not None and identity.grant is None:
                 await self._let_in(known.address, identity)
+        state["asks_again"] = self._auth.asks_again(scope)
         if scope["type"] == "websocket":
-            state["asks_again"] = self._auth.asks_again(scope)
             await self._app(scope, receive, send)
         else:
             await self._pass(passage, scope, receive, send)
@@ -409,7 +410,9 @@ def _reading_on(receive: Receive, send: Send) -> Send:
 
 def _request_id(headers: Headers) -> str:
     given = headers.get("x-request-id", "")
-    return given if _REQUEST_ID.fullmatch(given) else f"req_{secrets.token_hex(8)}"
+    # It is logged, and kept in the audit: a secret is no name of a request.
+    fine = _REQUEST_ID.fullmatch(given) is not None and redact(given) == given
+    return given if fine else f"req_{secrets.token_hex(8)}"
 
 
 def _bare(host: str) -> str:

@@ -124,8 +124,8 @@ class Tool(Wire):
     annotations: Annotated[
         Mapping[str, Any] | None,
         Field(
-            description="As in MCP. A tool with `readOnlyHint` changes nothing; every other one is "
-            "taken to change something."
+            description="As in MCP. A tool with `readOnlyHint` changes nothing, where the server "
+            "trusts its runtimes; every other one is taken to change something."
         ),
     ] = None
 

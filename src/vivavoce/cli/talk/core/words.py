@@ -140,16 +140,22 @@ def visible(text: str) -> str:
 _FILLERS = "\u115f\u1160\u3164\uffa0"
 
 
+_KEPT = "\n\t\u200c\u200d"
+"""The joiners too: scripts and pictures are written with them."""
+
+
+def _hidden(sign: str) -> bool:
+    return unicodedata.category(sign) in ("Cf", "Cc", "Zl", "Zp") or sign in _FILLERS
+
+
 def _spelt(sign: str) -> str:
-    if sign in "\n\t":
-        return sign
-    hidden = unicodedata.category(sign) in ("Cf", "Cc", "Zl", "Zp") or sign in _FILLERS
-    return f"\\u{{{ord(sign):04x}}}" if hidden else sign
+    return f"\\u{{{ord(sign):04x}}}" if sign not in "\n\t" and _hidden(sign) else sign
 
 
 def harmless(text: str) -> str:
-    """Words of others for a terminal: without what would steer it."""
-    return "".join(sign for sign in text if sign in "\n\t" or unicodedata.category(sign) != "Cc")
+    """Words of others for a terminal: without what would steer it, turn their order round or hide
+    in them."""
+    return "".join(sign for sign in text if sign in _KEPT or not _hidden(sign))
 
 
 def seconds_left(approval: Approval, now: datetime) -> int | None:
