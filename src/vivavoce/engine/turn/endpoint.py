@@ -99,7 +99,7 @@ _NEUTRAL = 0.97
 """For ears that cannot tell a full stop."""
 _USUAL_MS, _SHORT_MS, _LONG_MS = 3_000, 500, 8_000
 """Who has told little has rather more to tell. Questions and requests are whole however short."""
-_PLAIN, _BAND = 0.70, 0.08
+_PLAIN, _BAND = 0.70, 0.13
 """Whoever is that likely to have finished is answered soon; whoever is so much less likely, as
 late as can be."""
 _USUAL_SURE, _MATTERS = PATIENCE["auto"].sure, 0.15
