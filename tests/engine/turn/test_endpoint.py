@@ -209,8 +209,8 @@ def test_a_judge_who_changes_his_mind_is_believed_half() -> None:
 
 def test_a_first_verdict_that_leaves_a_doubt_waits_for_the_second() -> None:
     assert wait("told", 0.9)[0] <= 250
-    assert wait("told", 0.1)[0] > 400
-    assert wait("told", 0.1, 0.98)[0] <= 350
+    assert wait("told", 0.2)[0] > 500
+    assert wait("told", 0.2, 0.98)[0] <= 350
 
 
 def test_who_went_on_after_a_long_pause_is_expected_to_do_so_again() -> None:
