@@ -612,6 +612,23 @@ def test_a_name_is_corrected_within_its_title(said: str, title: str) -> None:
     assert list(talk.there) == [title]
 
 
+@pytest.mark.parametrize("new", ["the car", "the car I want to fuel"])
+def test_a_name_that_is_cut_short_is_corrected_as_a_whole(new: str) -> None:
+    talk = Talk()
+    talk.says(
+        "remind me to fuel the generator at five", remind(what="fuel the generator", when="at five")
+    )
+    talk.says("not the gen. It's the car I want to fuel", fill(what=new))
+    assert list(talk.there) == ["Fuel the car"]
+
+
+def test_a_short_name_is_not_found_inside_another_word() -> None:
+    talk = Talk()
+    talk.says("remind me to oil the boiler at five", remind(what="oil the boiler", when="at five"))
+    talk.says("not oil, bleed", fill(what="bleed"))
+    assert list(talk.there) == ["Bleed the boiler"]
+
+
 def test_the_kind_of_an_open_wish_can_change() -> None:
     talk = Talk()
     talk.says("remind me to learn the cello", remind(what="learn the cello"))

@@ -28,6 +28,11 @@ from vivavoce.wire.values import Record
 
 _NEAR = 6
 """Words between "when I" and the place."""
+_CUT_SHORT = 3
+"""Letters from which the beginning of a name is taken for the name."""
+_RELATIVE = re.compile(
+    r"(?i)\s+(?:that |which )?(?:i|we)(?:'d| would| want| need| have|'ve got).*$"
+)
 
 
 class Heard(Record):
@@ -792,9 +797,14 @@ def retitled(before: str, words: str, wish: Wish, heard: Heard) -> str:
     new = _title(words, wish, heard)
     new = new[:1].lower() + new[1:] if words[:1].islower() else new
     bare = re.sub(r"(?i)\s*,?\s*\bnot\b.*$", "", new).strip(" ,.") or new
+    bare = _RELATIVE.sub("", bare)  # "it's the car I want to fuel"
     for wrong in utterances.denied(heard.said):
-        if (at := before.casefold().find(wrong.casefold())) >= 0:
-            return before[:at] + _onward(before[:at], bare) + before[at + len(wrong) :]
+        # A name may be cut short, "not the gen" of a generator; it is replaced as a whole.
+        rest = r"\w*" if len(wrong) >= _CUT_SHORT else r"\b"
+        if at := re.search(rf"(?i)\b{re.escape(wrong)}{rest}", before):
+            head = before[: at.start()]
+            new = head + _onward(head, bare) + before[at.end() :]
+            return new[:1].upper() + new[1:] if before[:1].isupper() else new
     named = [w for w in re.findall(r"[^\W\d_]+", before)[1:] if w[:1].isupper()]
     if len(bare.split()) == 1 and words[:1].isupper() and len(named) == 1:
         return before.replace(named[0], bare, 1)
