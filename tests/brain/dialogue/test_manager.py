@@ -1276,3 +1276,30 @@ def test_it_is_what_the_question_was_about() -> None:
     talk.says("can you move the call with the bank?", move(task="the call with the bank"))
     talk.says("push it to Friday at noon", fill(task="it", to="to Friday at noon"))
     assert talk.there["Call with the bank"] == "Friday, November 20 at 12 PM"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "the call with the bank and ringing mum",
+        "aye, all but the haircut",
+        "everything except the haircut",
+        "Mum and the bank",
+    ],
+)
+@pytest.mark.parametrize("heard", [UNCLEAR, begin("delete", task="the bank")])
+def test_who_names_just_what_was_asked_about_has_said_yes(said: str, heard: Command) -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    told = talk.says("delete all of tomorrow", begin("delete", task="all of tomorrow"))
+    assert not talk.calls
+    assert told.endswith("?")
+    talk.says(said, heard)
+    assert list(talk.there) == [HAIR.title]
+
+
+@pytest.mark.parametrize("said", ["no, not Mum and the bank", "leave Mum and the bank"])
+def test_who_names_them_to_say_no_has_not_said_yes(said: str) -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says("delete all of tomorrow", begin("delete", task="all of tomorrow"))
+    talk.says(said, NO)
+    assert len(talk.there) == 3

@@ -35,7 +35,7 @@ from vivavoce.language.en.pointing import (
 )
 from vivavoce.language.en.wishes import clauses_of
 from vivavoce.language.en.words import STOP
-from vivavoce.wire.hints import Flow, Hint, Slot
+from vivavoce.wire.hints import Flow, Hint, Slot, Thing
 
 UNCLEAR = Plain("unclear")
 _SMALL = 4
@@ -539,6 +539,8 @@ class Utterance:
         if fewer is None and slot is not None and not means_all(self.said):
             found = filling.find_things(slot, self.said, alone, among=wish.many, loose=True).ids
             fewer = found if set(found) < set(wish.many) and found else None
+        if not fewer and self._names_just_these(told, commands, wish):
+            return [Plain("yes")]
         if not fewer or len(fewer) == len(wish.many):
             return None
         refused = answers.consent(self.said) == "no" and not only_some(self.said)
@@ -558,6 +560,21 @@ class Utterance:
             and (tool := self._tool(c.wish)) and makes(self.world.hints[tool])
         ]  # fmt: skip
         return [Plain("chat") if no else Plain("yes"), *others]
+
+    def _names_just_these(
+        self, told: Sequence[Thing], commands: Sequence[Command], wish: Wish
+    ) -> bool:
+        """ "The paint and the book club", asked about these two; "all but the vet", which is none
+        of them."""
+        if answers.consent(self.said) == "no" or denying.only_denies(self.said):
+            return False
+        if any(isinstance(c, Begin) and self._tool(c.wish) != wish.tool for c in commands):
+            return False
+        all_named = set(named(self.said, told, loose=True)) == {thing.id for thing in told}
+        if not spares(self.said):
+            return all_named
+        others = [t for t in self.state.things.values() if t.open and t.id not in wish.many]
+        return not all_named and bool(named(self.said, others, loose=True))
 
     def _by_sound(self, commands: Sequence[Command]) -> Command | None:
         """What is plain from the words themselves, whatever a model took it for."""
