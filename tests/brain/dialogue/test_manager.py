@@ -1303,3 +1303,33 @@ def test_who_names_them_to_say_no_has_not_said_yes(said: str) -> None:
     talk.says("delete all of tomorrow", begin("delete", task="all of tomorrow"))
     talk.says(said, NO)
     assert len(talk.there) == 3
+
+
+@pytest.mark.parametrize(
+    ("when", "hours"),
+    [
+        ("every day at eight in the morning and half past nine at night", ["8 AM", "9:30 PM"]),
+        ("twice a day, 7 am and 7 pm, daily", ["7 AM", "7 PM"]),
+        ("tomorrow at nine in the morning and again at eleven in the morning", ["9 AM", "11 AM"]),
+        ("tomorrow at five to six in the morning", ["5:55 AM"]),
+        ("tomorrow at nine, no, at eleven in the morning", ["11 AM"]),
+    ],
+)
+@pytest.mark.parametrize("asked", [False, True])
+def test_something_at_two_hours_is_down_twice(when: str, hours: list[str], asked: bool) -> None:
+    talk = Talk()
+    if asked:
+        talk.says("remind me to take my drops", remind(what="take my drops"))
+        talk.says(when, fill(when=when))
+    else:
+        talk.says(f"remind me to take my drops {when}", remind(what="take my drops", when=when))
+    told = [one.when for one in talk.plans.things.values()]
+    assert len(told) == len(hours)
+    assert all(any(one.endswith(f"at {hour}") for one in told) for hour in hours)
+
+
+def test_what_is_said_last_of_something_counts() -> None:
+    talk = Talk(MUM, BANK)
+    said = "I've called Mum. No, what am I saying, I called the bank. Mum I still have to call"
+    talk.says(said, begin("done", task="the bank"), begin("done", task="Mum"))
+    assert list(talk.there) == [MUM.title]

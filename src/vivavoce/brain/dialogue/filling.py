@@ -28,6 +28,7 @@ from vivavoce.wire.values import Record
 
 _NEAR = 6
 """Words between "when I" and the place."""
+_NOT_ONLY = re.compile(r"(?i)\bnot (?:just|only|merely)\b[^,.;!?]*")
 _CUT_SHORT = 3
 """Letters from which the beginning of a name is taken for the name."""
 _RELATIVE = re.compile(
@@ -350,7 +351,8 @@ def _put(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
 
 
 def choice(slot: Slot, words: str) -> str | None:
-    said = f" {' '.join(re.findall(r'[a-z0-9]+', words.casefold()))} "
+    """Which of them the words name; what they say it is not is not named."""
+    said = f" {' '.join(re.findall(r'[a-z0-9]+', _NOT_ONLY.sub(' ', words).casefold()))} "
     fitting = [
         value
         for value, called in slot.choices.items()

@@ -13,7 +13,8 @@ from vivavoce.brain.dialogue import completing, filling, times, wording
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.filling import Heard, allotted, paired
 from vivavoce.brain.dialogue.meaning import UNCLEAR, Utterance
-from vivavoce.brain.dialogue.state import Deed, State, Wish, World
+from vivavoce.brain.dialogue.state import Deed, State, Wish, World, makes
+from vivavoce.brain.dialogue.things import named
 from vivavoce.language.en import answers, mentions, utterances
 from vivavoce.language.en.ending import ending
 from vivavoce.language.en.pointing import leaves_out, similar
@@ -145,7 +146,24 @@ class _Turn(Utterance):
             self.begun.pop()
         anchor = wish.values.get(filling.anchor_slot(self.world.hints[tool]) or "")
         self._counted_from([one for one in self.begun if anchor in self._things_of(one)])
-        self.begun.append(wish)
+        self.begun += self._at_each_hour(wish)
+
+    def _at_each_hour(self, wish: Wish) -> list[Wish]:
+        """ "My drops, at eight and at ten": something new at two hours is down twice."""
+        hint = self.world.hints[wish.tool]
+        for name, slot in hint.slots.items():
+            words = str(wish.values.get(name) or "")
+            if slot.kind != "time" or not words or not makes(hint):
+                continue
+            first, *others = mentions.each_hour(words)
+            if others:
+                wish = replace(wish, values={**wish.values, name: first})
+                again = [(self._new(wish.tool).number, one) for one in others]
+                return [wish] + [
+                    replace(wish, number=number, values={**wish.values, name: one})
+                    for number, one in again
+                ]
+        return [wish]
 
     def _but_then(self, wish: Wish) -> Wish:
         """Without a new time that is the one it has: nothing would be moved, and so it is said, and
@@ -186,11 +204,11 @@ class _Turn(Utterance):
         hint = self.world.hints[wish.tool]
         if hint.careful or any(slot.kind == "time" for slot in hint.slots.values()):
             return False
-        titles = [self.state.things[one].title for one in self._things_of(wish)
-                  if one in self.state.things]  # fmt: skip
+        mine = [self.state.things[one] for one in self._things_of(wish) if one in self.state.things]
         sentences = re.split(r"(?<=[.!?;])\s+", said)
-        about = [one for one in sentences if any(similar(one, title) for title in titles)]
-        return bool(about) and all(utterances.not_yet(one) for one in about)
+        about = [one for one in sentences if named(one, mine, loose=True)]
+        # "The rice is done. No, the lentils; the rice I still have to buy": what comes last counts.
+        return bool(about) and utterances.not_yet(about[-1])
 
     def _counted_from(self, wishes: Sequence[Wish]) -> None:
         """ "Theo has his lesson, you have it there. Twenty minutes before it …": what something is
@@ -417,7 +435,9 @@ class _Turn(Utterance):
             if slot in filled.values and slot not in settled.values and slot in wish.asked:
                 self.waiting = [w for w in self.waiting if w.number != wish.number]
                 return  # asked when instead, they name that time again: it is right as it is
+            settled, *again = self._at_each_hour(settled)
             self._replace(settled)
+            self.begun += again
 
     def _fill_beside(self) -> None:
         """What the answer says of other open wishes."""

@@ -9,8 +9,10 @@ It judges English; words that are none may hold anything (`words.foreign`).
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from vivavoce.language.en.numbers import numbers_in
+from vivavoce.language.en.times.pieces import Correction, Every, From, Hour, Negation, Part, Until
 from vivavoce.language.en.times.reading import find, read, without
 
 # Patterns are text, compiled when first used: that takes longer than a start may.
@@ -63,6 +65,10 @@ _ANCHORED = (
     r"(?i)\b(?:before|after|prior to|ahead of|from)\s+"
     r"((?:that|it|this|the|my|our|his|her|their|we|i)\b[^.,;!?]*)"
 )
+_AND_AT = r"(?i)[\s,]*(?:(?:and|plus|then|again|also|at|another|once|one|more)\b[\s,]*)+"
+_WITHIN = frozenset({"in", "the", "at", "of", "on"})
+"""Between an hour and its part of the day."""
+_TWO = 2
 _LONGEST = 2_000
 """Characters that are looked at."""
 
@@ -71,6 +77,33 @@ def times_in(text: str) -> list[str]:
     """What says when or how often, as it was said; "tomorrow" and "at five" beside each other are
     one."""
     return [mention.words for mention in find(text)]
+
+
+def each_hour(text: str) -> list[str]:
+    """ "Daily at eight and at half past nine at night": the same, once with each hour. What is
+    instead of another, or from one until another, is one time."""
+    known = read(text)
+    tokens, pieces = known.tokens, known.found
+    if any(isinstance(one.piece, Correction | Negation | Until | From) for one in pieces):
+        return [text]
+    places: list[tuple[int, int]] = []
+    for hour, after in zip(pieces, (*pieces[1:], None), strict=True):
+        if isinstance(hour.piece, Hour):
+            part = after if after is not None and isinstance(after.piece, Part) else hour
+            own = _WITHIN.issuperset(tokens.words[hour.end : part.start])
+            end = part.end if own else hour.end
+            places.append((tokens.starts[hour.start], tokens.ends[end - 1]))
+    between = [text[end:start] for (_, end), (start, _) in pairwise(places)]
+    if len(places) < _TWO or not all(re.fullmatch(_AND_AT, one) for one in between):
+        return [text]
+    before, rest = text[: places[0][0]], text[places[-1][1] :]
+    often = [one for one in pieces if isinstance(one.piece, Every)]
+    for one in often:
+        if one.piece.open_hours:  # "twice a day" has now said when
+            counted = text[tokens.starts[one.start] : tokens.ends[one.end - 1]]
+            plain = "every day" if len(often) == 1 else ""
+            before, rest = before.replace(counted, plain), rest.replace(counted, plain)
+    return [f"{before}{text[start:end]}{rest}".strip(" ,") for start, end in places]
 
 
 def repeats_in(text: str) -> list[str]:

@@ -138,7 +138,8 @@ _NOT_YET = re.compile(
     r"(?i)(?:\b(?:not|never)\b|n['’]t\b)(?:\s+(?:even|yet|really|been|quite|properly)){0,2}\s+"
     r"(?:started|begun|touched|done|finished|got (?:to|round)|managed|looked at|made)\b|"
     r"\b(?:let|leave) (?:it|that|this|them) (?:be|alone|open|where)\b|"
-    r"(?:\b(?:not|never)\b|n['’]t\b)[^,.;!?]{0,40}\byet\b"
+    r"(?:\b(?:not|never)\b|n['’]t\b)[^,.;!?]{0,40}\byet\b|"
+    r"\bstill (?:have|need|has|want|got|ought)(?: got)? to\b|\b(?:have|has) still to\b"
 )
 
 
