@@ -1333,3 +1333,84 @@ def test_what_is_said_last_of_something_counts() -> None:
     said = "I've called Mum. No, what am I saying, I called the bank. Mum I still have to call"
     talk.says(said, begin("done", task="the bank"), begin("done", task="Mum"))
     assert list(talk.there) == [MUM.title]
+
+
+@pytest.mark.parametrize(
+    ("said", "bank", "hair"),
+    [
+        ("Swap the bank and the haircut", "11-19 12:30", "11-18 10:00"),
+        ("the haircut and the bank must trade places", "11-19 12:30", "11-18 10:00"),
+        ("put the bank where the haircut is and vice versa", "11-19 12:30", "11-18 10:00"),
+        ("switch the haircut with the bank round", "11-19 12:30", "11-18 10:00"),
+        ("swap the days of haircut and bank, same hours", "11-19 10:00", "11-18 12:30"),
+        ("swap haircut and bank, both at nine in the morning", "11-19 09:00", "11-18 09:00"),
+    ],
+)
+@pytest.mark.parametrize("heard", [UNCLEAR, move(task="the bank"), remind(what="the haircut must")])
+def test_two_things_exchange_their_times(said: str, bank: str, hair: str, heard: Command) -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says(said, heard)
+    there = {k: f"{t.at:%m-%d %H:%M}" for k, t in talk.plans.things.items() if t.at}
+    assert (there["bank"], there["hair"]) == (bank, hair)
+    assert there["mum"] == "11-18 18:00"
+
+
+def test_swapping_something_for_another_day_exchanges_nothing() -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says("swap the haircut to Friday at noon", move(task="the haircut", to="Friday at noon"))
+    assert talk.plans.things["bank"] == BANK
+    assert talk.did == ["move_task"]
+
+
+@pytest.mark.parametrize("heard", [CHAT, UNCLEAR, CANNOT])
+def test_who_asks_how_many_things_there_are_hears_them(heard: Command) -> None:
+    talk = Talk(BANK, MUM)
+    talk.says("How many things are you keeping for me in total?", heard)
+    assert talk.did == ["list_tasks"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I've left the choir, so you can stop badgering me about it",
+        "no need to remind me about the choir any more",
+        "stop nagging me about choir",
+    ],
+)
+def test_what_they_want_to_hear_no_more_of_is_taken_off(said: str) -> None:
+    talk = Talk(BANK, thing("choir", "Choir practice", "tomorrow at 7 pm"))
+    talk.says(said, CHAT)
+    assert list(talk.there) == [BANK.title]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["stop nagging me", "stop telling me what to do at the bank", "no need to tell me how it went"],
+)
+def test_what_names_none_of_their_things_takes_nothing_off(said: str) -> None:
+    talk = Talk(BANK, MUM)
+    talk.says(said, CHAT)
+    assert len(talk.there) == 2
+
+
+@pytest.mark.parametrize(
+    "said", ["set an alarm on my son's phone for six", "put a reminder on Ann's tablet at six"]
+)
+def test_what_is_to_be_on_anothers_device_nobody_here_can_do(said: str) -> None:
+    talk = Talk()
+    talk.says(said, remind(what="wake up", when="six"))
+    assert not talk.calls
+
+
+def test_on_ones_own_phone_it_is_down_as_ever() -> None:
+    talk = Talk()
+    said = "remind me on my phone to ring Dad tomorrow at six in the evening"
+    talk.says(said, remind(what="ring Dad", when="tomorrow at six in the evening"))
+    assert talk.did == ["add_task"]
+
+
+def test_what_is_called_nothing_is_called_by_its_purpose() -> None:
+    talk = Talk()
+    said = "give me a shout tomorrow at three pm so the kids aren't left at the gate"
+    talk.says(said, remind(when="tomorrow at three pm"))
+    assert list(talk.there) == ["The kids aren't left at the gate"]

@@ -13,7 +13,7 @@ from vivavoce.brain.dialogue import completing, filling, times, wording
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.filling import Heard, allotted, paired
 from vivavoce.brain.dialogue.meaning import UNCLEAR, Utterance
-from vivavoce.brain.dialogue.state import Deed, State, Wish, World, makes
+from vivavoce.brain.dialogue.state import Deed, State, Wish, World, makes, moves
 from vivavoce.brain.dialogue.things import named
 from vivavoce.language.en import answers, mentions, utterances
 from vivavoce.language.en.ending import ending
@@ -34,13 +34,6 @@ def listened(state: State, said: str, commands: Sequence[Command], world: World)
 def _ends_in(words: str, last: str) -> bool:
     """Whether these words are among the last that were said."""
     return bool(words.split()) and words.rsplit(maxsplit=1)[-1] in last.split()
-
-
-def _moves(hint: Hint) -> bool:
-    """Something of the user's gets another time."""
-    kinds = {(slot.kind, slot.required) for slot in hint.slots.values()}
-    timed = ("time", True) in kinds or ("time", False) in kinds
-    return hint.does == "act" and timed and ("thing", True) in kinds
 
 
 class _Turn(Utterance):
@@ -124,7 +117,7 @@ class _Turn(Utterance):
             return
         slots, said = self._finished(tool, command.slots), self._stretch(command)
         wish = self._but_others(self._filled(self._new(tool), slots, spans, said), command)
-        wish = self._put_off(self._undated(wish, said), said)
+        wish = self._by_purpose(self._put_off(self._undated(wish, said), said), said)
         if self._is_gone(wish):
             return
         wish = self._but_then(wish)
@@ -147,6 +140,15 @@ class _Turn(Utterance):
         anchor = wish.values.get(filling.anchor_slot(self.world.hints[tool]) or "")
         self._counted_from([one for one in self.begun if anchor in self._things_of(one)])
         self.begun += self._at_each_hour(wish)
+
+    def _by_purpose(self, wish: Wish, said: str) -> Wish:
+        """Something new that is called nothing is called by what it is for."""
+        hint = self.world.hints[wish.tool]
+        heading = [n for n, s in hint.slots.items() if s.kind == "words" and s.required]
+        what = utterances.purpose(said)
+        if not makes(hint) or not what or any(name in wish.values for name in heading):
+            return wish
+        return self._filled(wish, {hint.slots[n].name or n: what for n in heading[:1]}, (), said)
 
     def _at_each_hour(self, wish: Wish) -> list[Wish]:
         """ "My drops, at eight and at ten": something new at two hours is down twice."""
@@ -171,7 +173,7 @@ class _Turn(Utterance):
         hint = self.world.hints[wish.tool]
         there = [self.state.things[one] for one in self._things_of(wish)]
         share = Heard(said=self.said, state=self.state, world=self.world)
-        if wish.amends is not None or not _moves(hint) or len(there) != 1 or there[0].at is None:
+        if wish.amends is not None or not moves(hint) or len(there) != 1 or there[0].at is None:
             return wish
         for name, slot in hint.slots.items():
             words = str(wish.values.get(name) or "")
@@ -261,13 +263,13 @@ class _Turn(Utterance):
         mine = [self.state.things[one] for one in self._things_of(wish) if one in self.state.things]
         if not clauses or len(mine) != 1:
             return wish
-        if _moves(hint):
+        if moves(hint):
             timed = [n for n, slot in hint.slots.items() if slot.kind == "time"]
             wrong = {n for n in timed if any(wish.words.get(n, "?") in one for one in clauses)}
             values = {n: value for n, value in wish.values.items() if n not in wrong}
             words = {n: value for n, value in wish.words.items() if n not in wrong}
             return replace(wish, values=values, words=words)
-        moving = [tool for tool, one in self.world.hints.items() if _moves(one)]
+        moving = [tool for tool, one in self.world.hints.items() if moves(one)]
         once = not mine[0].rule and mine[0].kind != "goal"
         rest = said.replace("’", "'")
         for one in clauses:

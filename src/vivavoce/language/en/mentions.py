@@ -99,7 +99,7 @@ def each_hour(text: str) -> list[str]:
     before, rest = text[: places[0][0]], text[places[-1][1] :]
     often = [one for one in pieces if isinstance(one.piece, Every)]
     for one in often:
-        if one.piece.open_hours:  # "twice a day" has now said when
+        if isinstance(one.piece, Every) and one.piece.open_hours:  # "twice a day" has said when
             counted = text[tokens.starts[one.start] : tokens.ends[one.end - 1]]
             plain = "every day" if len(often) == 1 else ""
             before, rest = before.replace(counted, plain), rest.replace(counted, plain)
