@@ -1414,3 +1414,65 @@ def test_what_is_called_nothing_is_called_by_its_purpose() -> None:
     said = "give me a shout tomorrow at three pm so the kids aren't left at the gate"
     talk.says(said, remind(when="tomorrow at three pm"))
     assert list(talk.there) == ["The kids aren't left at the gate"]
+
+
+@pytest.mark.parametrize(
+    "again", [move(), move(task="my plan"), move(task="it", to="tomorrow half an hour later")]
+)
+def test_a_move_that_is_told_twice_is_made_once(again: Command) -> None:
+    talk = Talk(BANK, MUM)
+    said = "The bank tomorrow is half an hour later than in my plan. Can you fix it there?"
+    talk.says(said, move(task="the bank", to="half an hour later"), again)
+    assert talk.did == ["move_task"]
+    assert not talk.state.agenda
+    assert talk.there[BANK.title] == "tomorrow at 10:30 AM"
+
+
+def test_what_is_not_there_is_asked_about_and_moves_nothing_else() -> None:
+    talk = Talk(BANK, MUM)
+    said = "move the bank to eleven and the plumber to six in the evening"
+    told = talk.says(
+        said,
+        move(task="the bank", to="eleven"),
+        move(task="the plumber", to="six in the evening"),
+    )
+    assert told.endswith("?")
+    assert talk.there[BANK.title] == "tomorrow at 11 AM"
+
+
+@pytest.mark.parametrize(
+    ("said", "words", "title"),
+    [
+        ("The doctor gave me drops and I have to take them at noon", "take them", "Take drops"),
+        ("I've ordered new tyres. Remind me to fit them at noon", "fit them", "Fit new tyres"),
+        ("I have to go. Remind me to fit them at noon", "fit them", "Fit them"),
+    ],
+)
+def test_a_title_names_what_was_brought_up_before(said: str, words: str, title: str) -> None:
+    talk = Talk()
+    talk.says(said, remind(what=words, when="at noon"))
+    assert list(talk.there) == [title]
+
+
+def test_there_is_the_place_that_was_named() -> None:
+    talk = Talk()
+    said = "don't let me walk out of Longs without sunscreen. Next time I'm in there, tell me"
+    talk.says(said, remind(what="sunscreen", place="Next time I'm in there"))
+    assert talk.calls[0][1]["place"] == "Next time I'm at Longs"
+
+
+def test_what_named_nothing_is_what_was_named_right_after_it() -> None:
+    talk = Talk(MUM, BANK)
+    said = "That one's done. No, I mean the bank, the bank is done"
+    talk.says(said, begin("done"), begin("done", task="the bank"))
+    assert list(talk.there) == [MUM.title]
+    assert not talk.state.agenda
+
+
+def test_an_answer_that_names_no_hour_keeps_the_hour_that_was_said() -> None:
+    talk = Talk(MUM, BANK, thing("pan", "Steelpan practice", "tomorrow at 6 pm"))
+    said = "every Wednesday from now on rehearsal is at quarter past seven in the evening"
+    to = "every Wednesday from now on at quarter past seven in the evening"
+    talk.says(said, move(task="rehearsal", to=to))
+    talk.says("the steelpan practice, every week", fill(task="the steelpan", to="every week"))
+    assert "7:15 PM" in talk.there["Steelpan practice"]

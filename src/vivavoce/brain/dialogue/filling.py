@@ -339,13 +339,15 @@ def _put(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
     elif slot.kind == "repeat":
         value = " ".join(times.repeats(words)) or words
     elif slot.kind == "choice":
-        value = choice(slot, words)
+        denied = words in heard.said and words not in _NOT_ONLY.sub(" ", heard.said)
+        value = choice(slot, heard.said if denied else words)
         value = value == "true" if slot.boolean and value else value
     elif slot.kind == "number":
         numbers = numbers_in(words)
         value = numbers[0] if numbers else None
     elif slot.kind in ("words", "place"):
-        value = _title(words, wish, heard) if slot.kind == "words" else words.strip(" .,!?")
+        place = mentions.place_named(words, heard.said).strip(" .,!?")
+        value = _title(words, wish, heard) if slot.kind == "words" else place
     values = {key: one for key, one in wish.values.items() if key != name}
     return replace(wish, values=values | ({name: value} if value not in (None, "") else {}))
 
@@ -744,7 +746,12 @@ def _time(wish: Wish, name: str, words: str, heard: Heard) -> str:
 
 def combined(before: str, words: str, wish: Wish, heard: Heard) -> str:
     """What is said now, with the day or the hour of what was said before where it has none."""
-    if not before or _enough(words, wish, heard):
+    whole = _enough(words, wish, heard)
+    if whole and before and times.says_hour(before) and not times.says_hour(words):
+        # "Every week", said of what is on Wednesdays at half past seven.
+        tried = (f"{before}, {words}", f"{words}, {before}")
+        return next((both for both in tried if _keeps(before, both, wish, heard)), words)
+    if not before or whole:
         return words
     # "Thursday" and "at six" go together; "Thursday at six" and "seven" only as a change of mind.
     tried = (f"{before}, {words}", f"{before}, no, {words}")
@@ -754,6 +761,15 @@ def combined(before: str, words: str, wish: Wish, heard: Heard) -> str:
     # "Next week", and then "Tuesday": still without an hour.
     alone, both = read(words, wish, heard), read(tried[0], wish, heard)
     return tried[0] if alone.day and both.day and not alone.hour and not both.question else words
+
+
+def _keeps(before: str, both: str, wish: Wish, heard: Heard) -> bool:
+    """Whether the hour is still the one that was said."""
+    zone = ZoneInfo(heard.world.briefing.time_zone)
+    old, new = (read(words, wish, heard).at for words in (before, both))
+    if old is None or new is None:
+        return False
+    return old.astimezone(zone).time() == new.astimezone(zone).time()
 
 
 def part_of(text: str, wish: Wish, heard: Heard, *, day: bool) -> str:
@@ -786,7 +802,7 @@ def _title(words: str, wish: Wish, heard: Heard) -> str:
     text = titles.stripped(text)
     text = titles.of_what(text, words, heard.said) if text else text
     text = titles.bare(text)
-    text = without_clock(text, heard.said)
+    text = titles.of_whom(without_clock(text, heard.said), words, heard.said)
     if not titles.says_something(text):
         pointed = titles.before(words, heard.said) if titles.POINTS.search(words) else ""
         text = titles.stripped(titles.untimed(pointed, None))

@@ -134,6 +134,7 @@ class _Turn(Utterance):
             times_said = {n: v for n, v in wish.values.items() if v}
             self._replace(replace(twin, values={**twin.values, **times_said}))
             return
+        self.begun = [one for one in self.begun if not self._says_less(one, wish)]
         wish = self._with_day_of(wish)
         if self._only_told_time(wish):
             self.begun.pop()
@@ -307,6 +308,7 @@ class _Turn(Utterance):
         if things:
             mine = [one.values.get(n) for n in things]
             bare = not any(n in other.values or n in other.words for n in things)
+            bare = bare or self._told_again(one, other, things)
             return (
                 not other.many
                 and (None not in mine)
@@ -317,6 +319,28 @@ class _Turn(Utterance):
                 for n in heading]  # fmt: skip
         timed = [w for w in (one, other) if self._time_of(w)]
         return bool(heading) and all(same) and len(timed) < 2
+
+    def _says_less(self, one: Wish, other: Wish) -> bool:
+        """ "It's done. No, the lentils, the lentils are done": the first named nothing, and is the
+        second."""
+        slots = self.world.hints[one.tool].slots
+        own = [n for n, slot in slots.items() if slot.kind == "thing" and slot.required]
+        bare = not one.many and not one.left and not one.words and not one.values
+        return bool(own) and one.tool == other.tool and bare and bool(self._things_of(other))
+
+    def _told_again(self, one: Wish, other: Wish, things: Sequence[str]) -> bool:
+        """ "The swim starts an hour later than in my plan. Can you fix it there?": what names none
+        of their things, and has the time of the other wish or none, is that wish."""
+        if other.left or any(name in other.values for name in things):
+            return False
+        mine, again = self._time_of(one).casefold(), self._time_of(other).casefold()
+        alike = not again or again in mine or mine in again or self._one_span(mine, again)
+        return alike and len(named(self.said, list(self.state.things.values()))) == 1
+
+    def _one_span(self, one: str, other: str) -> bool:
+        """Whether both hold the words of one time in what was said."""
+        spans = [span.text.casefold() for span in times.find(self.said)]
+        return any(span in one and span in other for span in spans)
 
     def _new(self, tool: str) -> Wish:
         number = self.state.wishes + 1

@@ -69,6 +69,11 @@ _AND_AT = r"(?i)[\s,]*(?:(?:and|plus|then|again|also|at|another|once|one|more)\b
 _WITHIN = frozenset({"in", "the", "at", "of", "on"})
 """Between an hour and its part of the day."""
 _TWO = 2
+_THERE = re.compile(r"(?i)\b(?:(?:in|at|over|down|up|out|back|by|near|round) )?there\b")
+_AT_PLACE = re.compile(
+    r"\b(?i:out ?of|outta|at|in|into|to|from|inside|past|by|leave|leaving|visit|reach)\s+"
+    r"(?P<place>(?:the |my |our )?(?:[A-Z][\w'’]*(?: [A-Z][\w'’]*)*|(?<=the )\w+|(?<=my )\w+))"
+)
 _LONGEST = 2_000
 """Characters that are looked at."""
 
@@ -113,6 +118,17 @@ def repeats_in(text: str) -> list[str]:
 
 def places_in(text: str) -> list[str]:
     return [match.group() for match in re.finditer(_PLACE, text[:_LONGEST])]
+
+
+def place_named(words: str, said: str) -> str:
+    """ "Next time I'm in there": with the place that was named before, where one was."""
+    if (there := _THERE.search(words)) is None:
+        return words
+    at = said.casefold().find(words.casefold())
+    before = [m["place"].strip() for m in _AT_PLACE.finditer(said[: max(at, 0)])]
+    if not before:
+        return words
+    return f"{words[: there.start()]}at {before[-1]}{words[there.end() :]}"
 
 
 def untimed(text: str) -> str:
