@@ -5,5 +5,6 @@ export default defineConfig({
   sourceLocale: "en",
   locales: ["en", "de"],
   catalogs: [{ path: "src/words/catalogue/{locale}", include: ["src"] }],
-  format: formatter({ lineNumbers: false, origins: false }),
+  orderBy: "messageId", // so that two who add strings seldom touch the same line
+  format: formatter({ lineNumbers: false, origins: false, explicitIdAsDefault: true }),
 });

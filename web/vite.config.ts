@@ -15,6 +15,10 @@ export default defineConfig({
     assetsInlineLimit: 0, // the content security policy allows no data: scripts
     modulePreload: { polyfill: false },
     target: "es2022",
+    rolldownOptions: {
+      // "use client" is for frameworks that draw on a server.
+      onwarn: (warning, warn) => warning.code !== "MODULE_LEVEL_DIRECTIVE" && warn(warning),
+    },
     cssTarget: ["chrome123", "firefox121", "safari17.5"], // those that know light-dark()
   },
   resolve: {

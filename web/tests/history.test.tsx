@@ -1,4 +1,3 @@
-import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, test, vi } from "vitest";
 import {
   ApiError,
@@ -13,8 +12,9 @@ import {
   pieces,
   whenWords,
 } from "@vivavoce/client";
-import { History } from "../src/ui/History";
+import { Found } from "../src/history/HistoryPane";
 import { Scene } from "../packages/client/tests/scene";
+import { drawn as asMarkup } from "./drawn";
 
 const ID = "c-1";
 const AT = "2026-11-15T12:00:0";
@@ -116,8 +116,8 @@ describe("the list", () => {
       conversations: [hostile, info("b")],
       total: 3,
     };
-    const markup = renderToStaticMarkup(
-      <History history={known} archive={new Scene().conversation.archive} />,
+    const markup = asMarkup(
+      <Found history={known} archive={new Scene().conversation.archive} talking={false} />,
     );
     expect(markup).not.toContain("<img");
     for (const part of ["&lt;img", "New task", "1 message<", "2 messages", "Done!", "More"]) {
@@ -138,7 +138,9 @@ describe("deleting", () => {
   }
 
   const drawn = (scene: Scene) =>
-    renderToStaticMarkup(<History history={history(scene)} archive={scene.conversation.archive} />);
+    asMarkup(
+      <Found history={history(scene)} archive={scene.conversation.archive} talking={false} />,
+    );
 
   test("asks first, and nothing goes without a yes", async () => {
     const scene = await listed();

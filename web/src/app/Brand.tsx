@@ -2,7 +2,7 @@
 
 export function Brand() {
   return (
-    <h1 className="flex items-center gap-2.5 font-voice text-title font-semibold tracking-tight italic">
+    <p className="flex items-center gap-2.5 font-voice text-title font-semibold tracking-tight italic">
       <svg viewBox="0 0 32 32" className="size-7" aria-hidden="true">
         <circle cx="16" cy="16" r="15" className="fill-accent" />
         <path
@@ -14,6 +14,6 @@ export function Brand() {
         />
       </svg>
       Vivavoce
-    </h1>
+    </p>
   );
 }

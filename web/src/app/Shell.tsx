@@ -30,7 +30,12 @@ const waits = (state: State) => waiting(state.work);
 export function Shell() {
   const wide = useWide();
   useBody();
-  return wide ? <Wide /> : <Narrow />;
+  return (
+    <>
+      <h1 className="sr-only">Vivavoce</h1>
+      {wide ? <Wide /> : <Narrow />}
+    </>
+  );
 }
 
 function Wide() {

@@ -1,6 +1,7 @@
 /** Fields to write in. */
 
-import { type ComponentProps, useId } from "react";
+import { ChevronDown } from "lucide-react";
+import { type ComponentProps, type ReactNode, useId } from "react";
 import { cx } from "./cx";
 
 const FIELD =
@@ -18,13 +19,21 @@ export function TextArea({ className, ...rest }: ComponentProps<"textarea">) {
 
 /** The browser's own list: it is at home on a phone, and asks nothing of the policy. */
 export function Select({ className, ...rest }: ComponentProps<"select">) {
-  return <select className={cx(FIELD, "min-h-11 appearance-auto", className)} {...rest} />;
+  return (
+    <span className="relative block">
+      <select className={cx(FIELD, "min-h-11 appearance-none pr-10", className)} {...rest} />
+      <ChevronDown
+        className="pointer-events-none absolute top-3 right-3.5 size-5 text-quiet"
+        aria-hidden="true"
+      />
+    </span>
+  );
 }
 
 interface FieldProps {
   readonly label: string;
   readonly hint?: string | undefined;
-  readonly children: (id: string, hint: string | undefined) => React.ReactNode;
+  readonly children: (id: string, hint: string | undefined) => ReactNode;
 }
 
 /** A field with its name, and what there is to know about it. */

@@ -42,7 +42,7 @@ export function Talk({ approvals, header }: Props) {
   };
   if (locked) return <Login header={header} />;
   return (
-    <section className="flex h-full min-h-0 flex-col" aria-label={i18n._("Talk")}>
+    <section className="flex h-full min-h-0 flex-col overflow-hidden" aria-label={i18n._("Talk")}>
       <header className="mx-auto flex min-h-16 w-full max-w-3xl items-center justify-between gap-3 px-5">
         <div className="min-w-0">{past ? <Name id={past.id} name={past.name} /> : header}</div>
         {keeps && (
@@ -65,7 +65,7 @@ export function Talk({ approvals, header }: Props) {
       <div className="mx-auto w-full max-w-3xl px-4 pb-3 wide:px-5 wide:pb-5">
         {approvals}
         <Problem className="px-2 pb-2">{past?.problem}</Problem>
-        <Dock large={shown.length === 0} />
+        <Dock large={shown.length === 0 && asked.length === 0} />
         <Composer />
       </div>
     </section>
