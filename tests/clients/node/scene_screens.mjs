@@ -74,6 +74,9 @@ const STATES = {
   async locked() {},
 };
 
+/** A browser tells of each request that is refused. */
+const expected = (state, message) => state === "locked" && message.text().includes("401");
+
 async function prepared(page, state) {
   if (state === "work") {
     await page.route("**/tasks", json({ tasks: TASKS, count: TASKS.length }));
@@ -98,7 +101,7 @@ play(async () => {
           });
           const page = await context.newPage();
           const complain = (what) => tell("complaint", { name, what });
-          page.on("console", (message) => message.type() === "error" && complain(message.text()));
+          page.on("console", (message) => message.type() === "error" && !expected(state, message) && complain(message.text()));
           page.on("pageerror", (error) => complain(String(error.stack ?? error)));
           try {
             await prepared(page, state);

@@ -32,7 +32,9 @@ export function Shell() {
   useBody();
   return (
     <>
-      <h1 className="sr-only">Vivavoce</h1>
+      <header className="sr-only">
+        <h1>Vivavoce</h1>
+      </header>
       {wide ? <Wide /> : <Narrow />}
     </>
   );
