@@ -108,6 +108,15 @@ describe("the list", () => {
     expect(history(scene)).toMatchObject({ problem: null, conversations: [{ id: "a" }] });
   });
 
+  test("is read once more without losing what is searched for", async () => {
+    const scene = new Scene();
+    const { archive } = scene.conversation;
+    await archive.search("spanish");
+    scene.server.next("GET /api/v1/conversations", { body: { conversations: [info("a")], total: 1 } });
+    await archive.refresh();
+    expect(history(scene)).toMatchObject({ query: "spanish", conversations: [{ id: "a" }] });
+  });
+
   test("shows what it was about, when, how much, and what came of it, as text", () => {
     const hostile = info("a", { title: "<img src=x>", extracted_intent: "NEW_TASK", message_count: 1 });
     const known: Known = {

@@ -43,6 +43,7 @@ export function Shell() {
 function Wide() {
   const { i18n } = useLingui();
   const place = usePlace();
+  const locked = useVivavoceState(isLocked);
   return (
     <div className="grid h-dvh grid-cols-[minmax(15rem,19rem)_minmax(0,1fr)_minmax(17rem,22rem)]">
       <aside className="flex min-h-0 flex-col border-r border-line" aria-label={i18n._("History")}>
@@ -61,18 +62,14 @@ function Wide() {
           </Tooltip>
         </header>
         <div className="min-h-0 flex-1">
-          <Later>
-            <HistoryPane />
-          </Later>
+          <Later>{!locked && <HistoryPane />}</Later>
         </div>
       </aside>
       <main className="min-h-0 min-w-0">
         <Talk approvals={<Approvals />} />
       </main>
       <aside className="min-h-0 border-l border-line" aria-label={i18n._("Work")}>
-        <Later>
-          <WorkPane />
-        </Later>
+        <Later>{!locked && <WorkPane />}</Later>
       </aside>
       <Dialog open={place === "settings"} close={() => go("talk")} title={i18n._("Settings")}>
         <Later>
@@ -85,7 +82,9 @@ function Wide() {
 
 function Narrow() {
   const { i18n } = useLingui();
-  const place = usePlace();
+  const wanted = usePlace();
+  const locked = useVivavoceState(isLocked);
+  const place = locked && wanted !== "settings" ? "talk" : wanted;
   return (
     <div className="flex h-dvh flex-col">
       {/* Always there: what is written in it, and how far it was read, stays. */}

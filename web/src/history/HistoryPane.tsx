@@ -15,7 +15,7 @@ import {
 } from "@vivavoce/client";
 import { useVivavoce, useVivavoceState } from "@vivavoce/react";
 import { Search, Trash2 } from "lucide-react";
-import { type MouseEvent, useEffect, useRef } from "react";
+import { type MouseEvent, useEffect, useRef, useState } from "react";
 import { go } from "../app/place";
 import { Badge } from "../parts/badge";
 import { Button } from "../parts/button";
@@ -35,14 +35,19 @@ export default function HistoryPane() {
   const talking = useVivavoceState(busy);
   const there = useVivavoceState((state) => !["locked", "loading"].includes(situation(state)));
   const conversation = useVivavoceState((state) => state.conversation);
+  const [read, setRead] = useState(false);
   useEffect(() => {
-    // Also after a talk, which is in the list now.
-    if (there && !talking) void archive.open();
+    // Once the server is there, and after a talk, which is in the list now.
+    if (there) void archive.refresh().then(() => setRead(true));
   }, [archive, there, talking, conversation]);
-  useEffect(() => () => archive.close(), [archive]);
+  useEffect(() => () => void archive.search(""), [archive]);
   return (
     <Pane title={i18n._("Conversations")} name="history">
-      <Found history={history} archive={archive} talking={talking} />
+      {read ? (
+        <Found history={history} archive={archive} talking={talking} />
+      ) : (
+        <Nothing>{i18n._("One moment…")}</Nothing>
+      )}
     </Pane>
   );
 }

@@ -14,7 +14,9 @@ export function Hints() {
       <p className="font-voice text-display">{i18n._("Say what is on your mind.")}</p>
       <ul className="grid gap-1.5 text-body text-quiet">
         {hints.map((hint) => (
-          <li key={hint}>“{hint}”</li>
+          <li key={hint}>
+            <q>{hint}</q>
+          </li>
         ))}
       </ul>
     </div>

@@ -59,7 +59,7 @@ export function Talk({ approvals, header }: Props) {
         asking={asked.map((one) => one.call_id)}
         written={past !== null && !talking}
         target={past?.target ?? null}
-        empty={past ? <Nothing past={past} /> : <Hints />}
+        empty={past ? <Nothing past={past} /> : asked.length === 0 && <Hints />}
         top={past && !past.live && <Older past={past} older={() => void client.archive.older()} />}
       />
       <div className="mx-auto w-full max-w-3xl px-4 pb-3 wide:px-5 wide:pb-5">
