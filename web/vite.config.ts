@@ -1,6 +1,6 @@
-import { lingui } from "@lingui/vite-plugin";
 import tailwindcss from "@tailwindcss/vite";
 import { defineConfig } from "vite";
+import { catalogue } from "./catalogue.mjs";
 
 const here = import.meta.dirname;
 const server = "http://127.0.0.1:8080";
@@ -8,7 +8,7 @@ const doors = ["/session", "/sessions", "/sdp", "/audio", "/events", "/ready", "
 
 export default defineConfig({
   base: "./", // also behind a proxy that puts a path in front
-  plugins: [tailwindcss(), lingui()],
+  plugins: [tailwindcss(), catalogue()],
   build: {
     outDir: "../src/vivavoce/server/static",
     emptyOutDir: true,

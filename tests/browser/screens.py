@@ -10,6 +10,7 @@ import asyncio
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -29,7 +30,8 @@ def main(folder: Path, states: list[str]) -> int:
             with httpx.Client(base_url=served.origin, trust_env=False) as http:
                 for title in TITLES:
                     http.post("/api/v1/conversations", json={"title": title}).raise_for_status()
-            given = {"page": served.origin, "wav": str(silence), "folder": str(folder)}
+            given: dict[str, Any] = {"page": served.origin, "folder": str(folder)}
+            given["wav"] = str(silence)
             given |= {"states": states} if states else {}
             told = asyncio.run(scene("screens", given, seconds=600))
     for complaint in told.all("complaint"):
