@@ -318,9 +318,11 @@ async def test_a_profile_takes_only_what_makes_sense(tmp_path: Path) -> None:
 async def test_preferences_hold_for_the_next_session(tmp_path: Path) -> None:
     async with doors(tmp_path) as d:
         path = f"{V1}/preferences"
-        assert await d.get(path) == {"voice": None, "verbosity": "normal", "auto_approve": False}
+        first = {"voice": None, "verbosity": "normal", "auto_approve": False}
+        first["may_auto_approve"] = True
+        assert await d.get(path) == first
         changed = await d.patch(path, {"voice": "cedar", "verbosity": "brief"})
-        assert changed == {"voice": "cedar", "verbosity": "brief", "auto_approve": False}
+        assert changed == first | {"voice": "cedar", "verbosity": "brief"}
         assert await d.patch(path, {"auto_approve": True}) == changed | {"auto_approve": True}
         _, call = await v1.talk(d)
         assert call.session["audio"]["output"]["voice"] == "cedar"

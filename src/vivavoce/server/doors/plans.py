@@ -19,7 +19,8 @@ from vivavoce.server.doors.conversations import Offset
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import conversations as s
 from vivavoce.server.services import Here, Rank, Services, User, WholeUser, json_only, paced
-from vivavoce.wire.records.plans import GoalStatus, Todo
+from vivavoce.wire.records.plans import GoalStatus, Person, Todo
+from vivavoce.wire.records.work import Role, at_least
 
 router = APIRouter(
     prefix="/api/v1",
@@ -226,9 +227,9 @@ async def change_profile(here: Here, user: User, body: s.ProfileChange) -> s.Pro
 
 
 @router.get("/preferences", operation_id="getPreferences", responses=errors())
-async def preferences(here: Here, user: User) -> s.PreferencesResponse:
+async def preferences(here: Here, user: User, role: Rank) -> s.PreferencesResponse:
     """How you like it."""
-    return s.PreferencesResponse.of(await here.agenda.person(user))
+    return _preferences(here, role, await here.agenda.person(user))
 
 
 @router.patch("/preferences", operation_id="updatePreferences", responses=errors(415))
@@ -240,7 +241,12 @@ async def change_preferences(
     wanted = body.model_dump(exclude_unset=True)
     if wanted.get("auto_approve"):
         check_role(role, "operator")
-    return s.PreferencesResponse.of(await here.agenda.change(user, wanted))
+    return _preferences(here, role, await here.agenda.change(user, wanted))
+
+
+def _preferences(here: Services, role: Role, person: Person) -> s.PreferencesResponse:
+    allowed = here.profile.defaults.auto_approve and at_least(role, "operator")
+    return s.PreferencesResponse.of(person, may_auto_approve=allowed)
 
 
 @router.get("/usage", operation_id="getUsage", responses=errors())

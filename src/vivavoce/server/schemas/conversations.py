@@ -401,6 +401,7 @@ class PreferencesResponse(View):
     voice: str | None = Field(description="Null: the agent's")
     verbosity: Verbosity
     auto_approve: bool
+    may_auto_approve: bool = Field(description="Would this server, for somebody with your role?")
 
 
 class PreferencesChange(Request):

@@ -180,6 +180,31 @@ export interface IntentsStatus {
   waiting: number;
 }
 
+export interface LoginProvider {
+  kind: "oidc" | "supabase";
+  issuer: string;
+  authorization_endpoint: string;
+  token_endpoint: string;
+  client_id: string;
+  scope: string;
+  audience: string | null;
+  token: string;
+  end_session_endpoint: string | null;
+  key: string | null;
+  providers: string[];
+}
+
+export interface LoginResponse {
+  mode: "off" | "token" | "jwt";
+  provider: LoginProvider | null;
+}
+
+export interface MeResponse {
+  user_id: string;
+  role: "user" | "developer" | "operator";
+  token_name: string | null;
+}
+
 export interface Message {
   id: string;
   role: "user" | "assistant" | "system" | "function";
@@ -222,6 +247,7 @@ export interface PreferencesResponse {
   voice: string | null;
   verbosity: "brief" | "normal" | "detailed";
   auto_approve: boolean;
+  may_auto_approve: boolean;
 }
 
 export interface PriorMessage {
