@@ -97,8 +97,10 @@ async def test_it_is_ready_to_talk_before_the_brain_has_read_its_instructions(
         await brain.begun.wait()
         assert brain.read == []  # and it answers meanwhile
         assert inside.brain is brain
+        assert inside.reading
         brain.go_on.set()
         await until(lambda: len(brain.read) == 2)
+        await until(lambda: not inside.reading)
         assert brain.read == [True, False]  # those who talk first
 
 

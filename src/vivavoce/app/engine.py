@@ -109,6 +109,8 @@ class EmbeddedEngine:
         self._names = settings.needed_models
         self._given = parts
         self._expected: Ask | None = None
+        self.reading = False
+        """The brain reads ahead what every session begins with; whoever comes is let in."""
         self._voice = ""
         self._speech: Speech | None = None
         self._fetching: ModelProgress | None = None
@@ -333,12 +335,14 @@ class EmbeddedEngine:
             except Exception as fault:  # the boundary of this work: each session does it itself
                 log.warning("The voice could not be prepared: %s", fault)
         if self._expected is not None:
+            self.reading = True
             # Written sessions begin with other rules.
             for spoken in (True, False):
                 try:
                     await parts.brain.warm(replace(self._expected, spoken=spoken))
                 except Exception:  # the boundary of this work: each session reads it itself
                     log.exception("Reading the instructions ahead failed")
+            self.reading = False
         if isinstance(parts.brain, Measured):
             await parts.brain.measure()
 

@@ -132,6 +132,11 @@ class Embedded(Protocol):
         ...
 
     @property
+    def reading(self) -> bool:
+        """Its brain reads ahead what every session begins with."""
+        ...
+
+    @property
     def calls(self) -> int: ...
 
     @property

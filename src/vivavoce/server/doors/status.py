@@ -138,6 +138,9 @@ class EngineStatus(View):
     failed: bool = Field(description="Its models cannot be had for now; it tries again by itself")
     calls: int
     waiting_for: list[str]
+    reading: bool = Field(
+        description="The brain reads its instructions ahead: the first answers take longer"
+    )
     models: list[ModelStatus]
     brain: BrainStatus | None = Field(default=None, description="Once it is loaded")
     speech: SpeechStatus | None = Field(default=None, description="Once it is loaded")

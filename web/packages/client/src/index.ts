@@ -1,7 +1,14 @@
 /** A client of a Vivavoce server, for browsers: the talk, what comes of it, and what was before. */
 
 export { barOf } from "./audio/level.js";
-export { type Devices, explain, type Microphone, MicrophoneRefused } from "./audio/microphone.js";
+export {
+  type Devices,
+  explain,
+  leadTo,
+  type Microphone,
+  MicrophoneRefused,
+  openMicrophone,
+} from "./audio/microphone.js";
 export { Conversation, type Ports } from "./session/conversation.js";
 export { faultWords } from "./session/faults.js";
 export type { Archive } from "./session/history/archive.js";
@@ -61,6 +68,9 @@ export {
 } from "./session/work/words.js";
 export { Orb, type OrbNow } from "./orb/orb.js";
 export { forcedTransport } from "./transport/choice.js";
+export type { Call, Transport } from "./transport/transport.js";
+export { WebRtcTransport } from "./transport/webrtc.js";
+export { WebSocketTransport } from "./transport/websocket.js";
 export { type Options, Vivavoce } from "./vivavoce.js";
 export { Api, ApiError, type Reach, type Wishes } from "./wire/api.js";
 export { type GetToken, tokenFrom } from "./wire/tokens.js";

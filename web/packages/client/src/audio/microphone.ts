@@ -45,7 +45,8 @@ export async function openMicrophone(devices: Devices = {}): Promise<Microphone>
         echoCancellation: true,
         noiseSuppression: true,
         autoGainControl: true,
-        ...(devices.microphone ? { deviceId: { exact: devices.microphone } } : {}),
+        // Where it is not plugged in, the usual one is better than none.
+        ...(devices.microphone ? { deviceId: { ideal: devices.microphone } } : {}),
       },
     });
     await context.resume();

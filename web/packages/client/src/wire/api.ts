@@ -250,6 +250,14 @@ export class Api {
     return this.json(path, { signal: signal ?? null });
   }
 
+  /** A door that answers with a file, under the name that the server gave it. */
+  async file(path: string): Promise<File> {
+    const response = await this.ask(path, {});
+    const named = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "")?.[1];
+    const type = response.headers.get("content-type") ?? "application/octet-stream";
+    return new File([await response.blob()], named ?? "file", { type });
+  }
+
   /** Any other door that changes something; null where it answers with nothing. */
   async change<Answer>(method: "POST" | "PATCH" | "PUT" | "DELETE", path: string, body?: object): Promise<Answer | null> {
     const response = await this.ask(path, { ...(body ? posted(body) : {}), method }, []);

@@ -88,6 +88,7 @@ export interface EngineStatus {
   failed: boolean;
   calls: number;
   waiting_for: string[];
+  reading: boolean;
   models: ModelStatus[];
   brain?: BrainStatus | null;
   speech?: SpeechStatus | null;
