@@ -4,10 +4,12 @@ import { useLingui } from "@lingui/react";
 import { type Loading, type ModelStatus, progress, type Retry, situation, type State } from "@vivavoce/client";
 import { useVivavoce, useVivavoceState } from "@vivavoce/react";
 import { CircleAlert, Info, WifiOff } from "lucide-react";
-import { type ReactNode, useEffect, useState } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 import { Button } from "../parts/button";
 import { cx } from "../parts/cx";
 import { known } from "../words/known";
+
+const Refused = lazy(() => import("../settings/Refused")); // most never see it
 
 export function Banner() {
   const state = useVivavoceState();
@@ -20,6 +22,18 @@ export function Told({ state }: { state: State }) {
     case "loading":
       return state.loading && <Models loading={state.loading} />;
     case "refused":
+      return (
+        <Strip tone="bad" icon={<CircleAlert aria-hidden="true" />}>
+          <div className="grid min-w-0 flex-1 gap-1.5">
+            <p role="alert" data-testid="problem">
+              {known(i18n, state.problem ?? "")}
+            </p>
+            <Suspense>
+              <Refused problem={state.problem ?? ""} />
+            </Suspense>
+          </div>
+        </Strip>
+      );
     case "failed":
       return (
         <Strip tone="bad" icon={<CircleAlert aria-hidden="true" />}>

@@ -55,6 +55,20 @@ export const TASKS = [
   /*i18n*/ "Cancelled",
 ];
 
+export const MODELS = [
+  /*i18n*/ "missing",
+  /*i18n*/ "verifying",
+  /*i18n*/ "failed",
+];
+
+export const MICROPHONE = [
+  /*i18n*/ "This page may not hear you. Allow the microphone in the address bar, then try again.",
+  /*i18n*/ "Browsers give the microphone only to https pages and to localhost.",
+  /*i18n*/ "No microphone was found. Plug one in, then try again.",
+  /*i18n*/ "The microphone is in use by another program, or does not answer.",
+  /*i18n*/ "The microphone could not be opened.",
+];
+
 export const FAULTS = [
   /*i18n*/ "The server does not answer.",
   /*i18n*/ "This token is not right.",
