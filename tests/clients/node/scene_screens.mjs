@@ -55,6 +55,24 @@ const STATES = {
     await page.click(at("open-settings"));
     await page.waitForSelector(`${at("settings")} dl`);
   },
+  async tested(page) {
+    await page.click(at("open-settings"));
+    await page.waitForSelector(`${at("settings")} dl`);
+    await page.click(at("self-test"));
+    await page.waitForSelector(at("heard-it"), { timeout: 60_000 });
+    await page.locator(at("results")).scrollIntoViewIfNeeded();
+  },
+  async models(page) {
+    await page.click(at("open-settings"));
+    await page.locator(at("models")).scrollIntoViewIfNeeded();
+  },
+  async denied(page) {
+    await page.evaluate(() => {
+      navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("", "NotAllowedError"));
+    });
+    await page.click(at("talk"));
+    await page.waitForSelector(at("how-to-allow"));
+  },
   async approval(page) {
     await page.waitForSelector(at("approval"));
     await page.waitForTimeout(800);
@@ -71,11 +89,31 @@ const STATES = {
   async german(page) {
     await page.waitForFunction(() => document.documentElement.lang === "de");
   },
-  async locked() {},
+  async locked(page) {
+    await page.waitForSelector("input[type=password]");
+  },
+  async openid(page) {
+    await page.waitForSelector(at("log-in"));
+  },
+  async supabase(page) {
+    await page.waitForSelector(at("log-in"));
+  },
 };
 
+const PROVIDER = {
+  kind: "oidc", issuer: "https://id.example/realms/home", authorization_endpoint: "https://id.example/auth",
+  token_endpoint: "https://id.example/token", client_id: "page", scope: "openid", audience: null,
+  token: "access_token", end_session_endpoint: null, key: null, providers: [],
+};
+const LOGINS = {
+  locked: { mode: "token", provider: null },
+  openid: { mode: "jwt", provider: PROVIDER },
+  supabase: { mode: "jwt", provider: { ...PROVIDER, kind: "supabase", key: "k", providers: ["google", "github"] } },
+};
+const LOCKED = Object.keys(LOGINS);
+
 /** A browser tells of each request that is refused. */
-const expected = (state, message) => state === "locked" && message.text().includes("401");
+const expected = (state, message) => LOCKED.includes(state) && message.text().includes("401");
 
 async function prepared(page, state) {
   if (state === "work") {
@@ -83,7 +121,20 @@ async function prepared(page, state) {
     await page.route("**/reminders?*", json({ reminders: REMINDERS }));
   }
   if (state === "approval") await page.route("**/approvals", json({ approvals: [APPROVAL], count: 1 }));
-  if (state === "locked") {
+  if (state === "models") {
+    await page.route("**/status", async (route) => {
+      const status = await (await route.fetch()).json();
+      const models = [
+        { name: "qwen3-4b-instruct", state: "fetching", received: 1_130_000_000, total: 2_497_000_000 },
+        { name: "parakeet-tdt-0.6b", state: "verifying", received: 640_000_000, total: 640_000_000 },
+        { name: "kokoro-82m", state: "failed", received: 0, total: 320_000_000, error: "The registry did not answer." },
+      ];
+      status.engine = { ...status.engine, ready: false, reading: false, waiting_for: ["The engine is fetching its models (51 %)."], models };
+      await route.fulfill({ json: status });
+    });
+  }
+  if (LOCKED.includes(state)) {
+    await page.route("**/api/v1/login", json(LOGINS[state]));
     const refusal = { error: { code: "unauthorized", message: "Who is there?", details: {} } };
     await page.route("**/{tasks,ready,approvals,status}", (route) => route.fulfill({ status: 401, json: refusal }));
   }
@@ -106,7 +157,7 @@ play(async () => {
           try {
             await prepared(page, state);
             await page.goto(given.page);
-            if (state !== "locked") await page.waitForSelector('[data-state="idle"]');
+            if (!LOCKED.includes(state)) await page.waitForSelector('[data-state="idle"]');
             await STATES[state](page);
             await page.waitForTimeout(500);
             await page.screenshot({ path: `${given.folder}/${name}.png` });
