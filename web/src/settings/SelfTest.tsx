@@ -88,7 +88,9 @@ export function Results({ found, running, answer }: ResultsProps) {
       <p role="status" className="text-small font-medium" data-testid="verdict">
         {running
           ? i18n._("Testing…")
-          : i18n._("{count, plural, =0 {No failure was found.} one {# part does not work.} other {# parts do not work.}}", { count })}
+          : count === 0
+            ? i18n._("No failure was found.")
+            : i18n._("{count, plural, one {# part does not work.} other {# parts do not work.}}", { count })}
       </p>
     </div>
   );
