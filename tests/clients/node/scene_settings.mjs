@@ -23,8 +23,8 @@ const ACTS = {
       const [answer] = await Promise.all([changed(), page.selectOption(at(name), value)]);
       tell("changed", { status: answer.status(), ...(await answer.json()) });
     }
-    await page.reload();
-    await settings(page);
+    await page.reload(); // which shows the settings again
+    await page.waitForSelector(at("verbosity"), LIMIT);
     const shown = {};
     for (const name of Object.keys(given.choices)) shown[name] = await page.inputValue(at(name));
     tell("shown", { shown });

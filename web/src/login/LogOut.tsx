@@ -4,6 +4,7 @@ import { useLingui } from "@lingui/react";
 import { useVivavoce } from "@vivavoce/react";
 import { LogOut as Icon } from "lucide-react";
 import { useStore } from "zustand";
+import { go } from "../app/place";
 import { Button } from "../parts/button";
 import { ring } from "./keys";
 import { goodbye } from "./provider";
@@ -17,6 +18,7 @@ export function LogOut() {
     await client.stop();
     client.forget(); // the next one who logs in here does not see it
     ring.forget();
+    go("talk"); // where one logs in
     const away = goodbye(keys);
     if (away) location.assign(away);
     else location.reload();

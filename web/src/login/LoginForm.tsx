@@ -180,6 +180,8 @@ function hostOf(address: string): string {
   return new URL(address).host;
 }
 
+const NAMES: Record<string, string> = { github: "GitHub", gitlab: "GitLab", linkedin: "LinkedIn" };
+
 function capital(name: string): string {
-  return name.charAt(0).toUpperCase() + name.slice(1);
+  return NAMES[name] ?? name.charAt(0).toUpperCase() + name.slice(1);
 }

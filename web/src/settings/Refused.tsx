@@ -4,7 +4,7 @@ import { useLingui } from "@lingui/react";
 import { PenLine, Settings } from "lucide-react";
 import { go } from "../app/place";
 import { Button } from "../parts/button";
-import { HowToAllow } from "./HowToAllow";
+import { HowToAllow, isForbidden } from "./HowToAllow";
 
 export default function Refused({ problem }: { problem: string }) {
   const { i18n } = useLingui();
@@ -17,10 +17,12 @@ export default function Refused({ problem }: { problem: string }) {
           <PenLine aria-hidden="true" />
           {i18n._("Write instead")}
         </Button>
-        <Button tone="quiet" data-testid="look-at-devices" onClick={() => go("settings")}>
-          <Settings aria-hidden="true" />
-          {i18n._("Choose and test devices")}
-        </Button>
+        {!isForbidden(problem) && (
+          <Button data-testid="look-at-devices" onClick={() => go("settings")}>
+            <Settings aria-hidden="true" />
+            {i18n._("Choose and test devices")}
+          </Button>
+        )}
       </div>
     </>
   );

@@ -120,12 +120,10 @@ async function mouth(i18n: I18n, status: StatusResponse, { sample }: Probes): Pr
   const loaded = spoken(i18n, status, (speech) => speech.mouth);
   if (loaded.state !== "good") return loaded;
   try {
-    const began = performance.now();
     const said = sample();
     if (said === null) return loaded;
     await said;
-    const seconds = ((performance.now() - began) / 1000).toFixed(1);
-    return good(i18n._("It said a sentence, in {seconds} s.", { seconds }));
+    return good(i18n._("{words} A sentence of it came.", { words: loaded.words }));
   } catch (fault) {
     const why = known(i18n, faultWords(fault));
     return bad(i18n._("It could not say a sentence: {why} Choose another voice, or look at the server’s log.", { why }));
