@@ -40,8 +40,8 @@ export function VoiceSettings() {
               >
                 <option value="">
                   {usual
-                    ? i18n._("As the agent has it ({voice})", { voice: named(usual)?.name ?? usual })
-                    : i18n._("As the agent has it")}
+                    ? i18n._("The agent’s ({voice})", { voice: named(usual)?.name ?? usual })
+                    : i18n._("The agent’s")}
                 </option>
                 {voices.data.voices.map((one) => (
                   <option key={one.id} value={one.id}>
