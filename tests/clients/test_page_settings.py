@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
@@ -11,6 +14,7 @@ import pytest
 from tests.browser import sound
 from tests.browser.scenes import Told, scene
 from tests.clients.serving import Served, serve
+from tests.server.auth.openid import openid
 
 pytestmark = pytest.mark.timeout(240)  # a browser, ears and a mouth on whatever cores there are
 TOKEN = "a-token-of-this-server-0123456789"  # nosec: of a server that lives for one test
@@ -72,3 +76,22 @@ async def test_a_wrong_token_is_told_a_right_one_lasts_as_long_as_the_tab(tmp_pa
         told = await act("login", served.origin, tmp_path, token=TOKEN)
     assert told.one("wrong")["problem"] == "This token is not right."
     assert TOKEN not in told.one("out")["kept"]
+
+
+async def test_at_a_provider_the_page_logs_in_renews_its_token_and_logs_out(tmp_path: Path) -> None:
+    async with openid() as provider:
+        given = {f"VIVAVOCE_{name.upper()}": value for name, value in provider.settings().items()}
+        with ExitStack() as stack:
+            # The provider answers meanwhile, in this loop.
+            served = await asyncio.to_thread(
+                stack.enter_context, serve(tmp_path / "server", **given)
+            )
+            provider.origin, provider.seconds = served.origin, 31  # it is renewed in the last 30
+            told = await act("openid", served.origin, tmp_path, patience=1500)
+    assert told.one("in")["address"] == f"{served.origin}/?transport=websocket#work"
+    profile = told.one("profile")
+    assert (profile["user_id"], profile["name"]) == ("ada", "Ada")
+    assert provider.renewed >= 1
+    out = urlsplit(told.one("out")["address"])
+    assert f"{out.scheme}://{out.netloc}" == provider.url
+    assert parse_qs(out.query)["post_logout_redirect_uri"] == [f"{served.origin}/"]

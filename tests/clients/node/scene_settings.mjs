@@ -90,6 +90,25 @@ const ACTS = {
     const kept = await page.evaluate(() => JSON.stringify([{ ...sessionStorage }, { ...localStorage }]));
     tell("out", { kept });
   },
+
+  /** To the provider and back, the page loaded anew, a renewal, and out again. */
+  async openid(page) {
+    await page.goto(`${given.page}/?transport=websocket#work`);
+    await page.click(at("log-in"), LIMIT);
+    await state(page, "idle");
+    tell("in", { address: page.url() });
+    await page.waitForTimeout(given.patience);
+    await page.reload();
+    await state(page, "idle");
+    await settings(page);
+    await page.fill("input[name=name]", "Ada");
+    const changed = page.waitForResponse((answer) => answer.request().method() === "PATCH");
+    await page.click(at("save-profile"));
+    tell("profile", await (await changed).json());
+    await page.click(at("log-out"));
+    await page.waitForURL(/\/logout/, LIMIT);
+    tell("out", { address: page.url() });
+  },
 };
 
 play(async () => {

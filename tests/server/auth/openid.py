@@ -38,6 +38,11 @@ class OpenId:
     asked: list[str] = field(default_factory=list)
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     renewals: set[str] = field(default_factory=set)
+    renewed: int = 0
+    origin: str = PAGE
+    """Of the page that may read its answers."""
+    seconds: int = 600
+    """How long it says that a token is good."""
 
     async def describe(self, request: Request) -> Response:
         self.asked.append("description")
@@ -69,7 +74,7 @@ class OpenId:
 
     async def token(self, request: Request) -> Response:
         """RFC 6749 §4.1.3 and RFC 7636 §4.6: the code, once, by whoever began with it."""
-        cors = {"access-control-allow-origin": PAGE}
+        cors = {"access-control-allow-origin": self.origin}
         sent = parse_qs((await request.body()).decode())
         form = {name: values[0] for name, values in sent.items()}
         assert "client_secret" not in form
@@ -78,6 +83,7 @@ class OpenId:
             if form["refresh_token"] not in self.renewals:
                 return JSONResponse({"error": "invalid_grant"}, 400, cors)
             self.renewals.discard(form["refresh_token"])
+            self.renewed += 1
             return JSONResponse(self.tokens(), headers=cors)
         began = self.codes.pop(form["code"], None)
         proof = hashlib.sha256(form["code_verifier"].encode()).digest()
@@ -101,7 +107,7 @@ class OpenId:
             "id_token": signed(ec_key(), "ES256", "one", **said, aud=self.client_id),
             "refresh_token": renewal,
             "token_type": "Bearer",
-            "expires_in": 600,
+            "expires_in": self.seconds,
         }
 
     def settings(self, **more: Any) -> dict[str, Any]:
