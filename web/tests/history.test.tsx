@@ -291,7 +291,7 @@ describe("a past conversation", () => {
   test("is forgotten when the server asks for a token", async () => {
     const scene = aScene(message("m1", 1));
     await scene.conversation.archive.show(ID, "One");
-    scene.server.next("GET /status", refused(401, "No."));
+    scene.server.next("GET /api/v1/me", refused(401, "No."));
     scene.conversation.unlock("wrong");
     await until(() => expect(scene.state).toBe("locked"));
     expect(past(scene)).toBeNull();

@@ -1,4 +1,4 @@
-import { ApiError, type EngineStatus, MicrophoneRefused, type StatusResponse } from "@vivavoce/client";
+import { ApiError, type EngineStatus, MicrophoneRefused, type ReadyResponse, type StatusResponse } from "@vivavoce/client";
 import { describe, expect, test } from "vitest";
 import { browserOf, stepsFor } from "../src/settings/allow";
 import { chosen, devices, keepDevices, sorted } from "../src/settings/devices";
@@ -28,8 +28,10 @@ function status(engine: Partial<EngineStatus> | null, provider: object = {}): St
   return { openai, engine: engine && { ...ENGINE, ...engine } } as StatusResponse;
 }
 
+const READY: ReadyResponse = { ready: true, checks: { amplifier: true, openai: true, database: true, engine: true } };
 const FINE: Probes = {
   status: async () => status({}),
+  ready: async () => READY,
   sample: async () => undefined,
   listen: async () => 0.1,
   call: async () => 120,
@@ -77,6 +79,15 @@ describe("The self-test", () => {
     const all = await found({ status: async () => status({ reading: true }) });
     expect(all.brain.state).toBe("later");
     expect(all.brain.words).toContain("reads its instructions");
+  });
+
+  test("for somebody who may not know what runs there says whether it can talk", async () => {
+    const status = fails(new ApiError(403, "forbidden", "For operators."));
+    expect(states(await found({ status }))).toMatchObject({ server: "good", brain: "good", mouth: "good", webrtc: "good" });
+    const ready = async (): Promise<ReadyResponse> => ({ ready: false, checks: { ...READY.checks, engine: false } });
+    expect(states(await found({ status, ready }))).toMatchObject({ server: "good", brain: "later", webrtc: "untold" });
+    const failed = async () => ({ ...(await ready()), failed: true });
+    expect(states(await found({ status, ready: failed }))).toMatchObject({ brain: "bad" });
   });
 
   test("of a provider elsewhere tells whether it is reached", async () => {

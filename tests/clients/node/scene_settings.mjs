@@ -100,7 +100,7 @@ const ACTS = {
     await page.waitForTimeout(given.patience);
     await page.reload();
     await state(page, "idle");
-    await settings(page);
+    await page.click(at("open-settings"));
     await page.fill("input[name=name]", "Ada");
     const changed = page.waitForResponse((answer) => answer.request().method() === "PATCH");
     await page.click(at("save-profile"));

@@ -1,9 +1,11 @@
 /** The one client of the page, and what it does while somebody looks. */
 
-import { forcedTransport, Vivavoce } from "@vivavoce/client";
+import { ApiError, busy, forcedTransport, Vivavoce } from "@vivavoce/client";
 import { ring, typed } from "../login/keys";
 import { arrived } from "../login/provider";
 import { devices } from "../settings/devices";
+
+const ASKING_MS = 20_000;
 
 export function makeClient(): Vivavoce {
   const login = arrived(); // first: it puts the address right
@@ -16,6 +18,7 @@ export function makeClient(): Vivavoce {
     devices: devices(),
   });
   keepWhatIsRight(client);
+  askWhoIsThere(client);
   client.watch();
   void client.recall().catch(() => undefined); // the server is not there yet, or asks who we are
 
@@ -36,5 +39,20 @@ function keepWhatIsRight(client: Vivavoce): void {
     if (before.stage !== "locked" || now.stage === "locked" || token === null) return;
     if (token !== ring.store.getState().keys?.token) ring.keep(typed(token));
     client.api.token = null; // `ring` has it, and renews it
+  });
+}
+
+/** Whoever is nobody to this server logs in before anything else: at the beginning, and when what
+ * they had is good no more. A talk that is on has a key of its own. */
+function askWhoIsThere(client: Vivavoce): void {
+  const lock = () => !busy(client.state) && client.lock();
+  client.store.subscribe((now, before) => {
+    if (before.stage !== "loading" || now.stage !== "idle") return;
+    client.api.check(AbortSignal.timeout(ASKING_MS)).catch((fault: unknown) => {
+      if (fault instanceof ApiError && fault.status === 401) lock();
+    });
+  });
+  ring.store.subscribe((now, before) => {
+    if (before.keys !== null && now.keys === null) lock();
   });
 }

@@ -163,6 +163,7 @@ function probesOf(client: ReturnType<typeof useVivavoce>): Probes {
       ours = status.engine?.ready === true;
       return status;
     },
+    ready: () => api.ready(),
     sample: () =>
       ours ? api.file(`config/voices/${encodeURIComponent(voice)}/sample`).then(() => undefined) : null,
     async listen() {

@@ -1,17 +1,18 @@
 /** What runs on the other side, as the server tells it: its models while they come, too. */
 
 import { useLingui } from "@lingui/react";
-import type { EngineStatus, ModelStatus, StatusResponse } from "@vivavoce/client";
+import type { EngineStatus, ModelStatus, ReadyResponse, StatusResponse } from "@vivavoce/client";
 import type { I18n } from "../words/i18n";
 import { Problem } from "../parts/pane";
 import { known } from "../words/known";
 import { Section } from "./Section";
-import { useStatus } from "./server";
+import { useReady, useStatus } from "./server";
 
 export function ServerStatus() {
   const { i18n } = useLingui();
-  const { data } = useStatus();
-  if (!data) return null;
+  const { data, error } = useStatus();
+  const ready = useReady(error !== null);
+  if (!data) return ready.data?.models ? <Coming ready={ready.data} /> : null;
   return (
     <Section title={i18n._("Server")}>
       {data.engine && <Models engine={data.engine} />}
@@ -23,6 +24,17 @@ export function ServerStatus() {
           </div>
         ))}
       </dl>
+    </Section>
+  );
+}
+
+/** For those who may not know what runs there. */
+function Coming({ ready: { ready, failed = false, models = [] } }: { ready: ReadyResponse }) {
+  const { i18n } = useLingui();
+  if (ready) return null;
+  return (
+    <Section title={i18n._("Server")}>
+      <Models engine={{ ready, reading: false, failed: failed === true, models: models ?? [] }} />
     </Section>
   );
 }
@@ -42,8 +54,10 @@ export function rowsOf(i18n: I18n, { server, amplifier, openai, engine }: Status
   ];
 }
 
+type Loaded = Pick<EngineStatus, "ready" | "reading" | "failed" | "models">;
+
 /** Nothing, once all is there. */
-export function Models({ engine }: { engine: EngineStatus }) {
+export function Models({ engine }: { engine: Loaded }) {
   const { i18n } = useLingui();
   if (engine.ready && !engine.reading) return null;
   const coming = engine.models.filter(({ state }) => state !== "ready");
@@ -67,7 +81,7 @@ export function Models({ engine }: { engine: EngineStatus }) {
   );
 }
 
-function whatIsDone(i18n: I18n, { failed, models }: EngineStatus): string {
+function whatIsDone(i18n: I18n, { failed, models }: Loaded): string {
   if (failed) {
     return i18n._("Its models cannot be loaded; the server’s log says why. It tries again by itself.");
   }

@@ -7,6 +7,7 @@ import {
   barOf,
   faultWords,
   type Microphone,
+  type ReadyResponse,
   type StatusResponse,
   type TransportKind,
   WebRtcTransport,
@@ -40,6 +41,8 @@ export interface Verdict {
 export interface Probes {
   /** What the server says of itself. Throws what went wrong. */
   status(): Promise<StatusResponse>;
+  /** What it says of itself to everybody. */
+  ready(): Promise<ReadyResponse>;
   /** The mouth says a sentence; null where there is none of the server's own. */
   sample(): Promise<void> | null;
   /** The loudest of a while, root mean square. Throws `MicrophoneRefused`. */
@@ -53,28 +56,53 @@ export interface Probes {
 }
 
 export async function* tested(i18n: I18n, probes: Probes): AsyncGenerator<readonly [Part, Verdict]> {
-  const [server, status] = await serverAnswers(i18n, probes);
+  const { server, status, ready } = await serverAnswers(i18n, probes);
+  const open = ready ? together(i18n, ready) : unknown(i18n);
   yield ["server", server];
-  yield ["brain", status ? brain(i18n, status) : unknown(i18n)];
-  yield ["ears", status ? ears(i18n, status) : unknown(i18n)];
-  yield ["mouth", status ? await mouth(i18n, status, probes) : unknown(i18n)];
+  yield ["brain", status ? brain(i18n, status) : open];
+  yield ["ears", status ? ears(i18n, status) : open];
+  yield ["mouth", status ? await mouth(i18n, status, probes) : open];
   yield ["microphone", await microphone(i18n, probes)];
-  const loaded = status !== null && (!own(status) || status.engine?.ready === true);
+  const loaded = status ? !own(status) || status.engine?.ready === true : ready?.ready === true;
   for (const kind of ["webrtc", "websocket"] as const) {
     yield [kind, loaded ? await way(i18n, kind, probes) : unknown(i18n)];
   }
   yield ["speaker", await speaker(i18n, probes)];
 }
 
-async function serverAnswers(i18n: I18n, { status }: Probes): Promise<[Verdict, StatusResponse | null]> {
-  try {
-    const began = performance.now();
-    const said = await status();
+interface Answered {
+  readonly server: Verdict;
+  readonly status?: StatusResponse;
+  readonly ready?: ReadyResponse;
+}
+
+async function serverAnswers(i18n: I18n, probes: Probes): Promise<Answered> {
+  const began = performance.now();
+  const answered = () => {
     const ms = Math.round(performance.now() - began);
-    return [{ state: "good", words: i18n._("It answered in {ms} ms.", { ms }) }, said];
+    return good(i18n._("It answered in {ms} ms.", { ms }));
+  };
+  try {
+    const status = await probes.status();
+    return { server: answered(), status };
   } catch (fault) {
-    return [{ state: "bad", words: whyNoServer(i18n, fault) }, null];
+    if (!(fault instanceof ApiError) || fault.status !== 403) return { server: bad(whyNoServer(i18n, fault)) };
   }
+  // What it runs with is for others; whether it can talk is for everybody.
+  try {
+    const ready = await probes.ready();
+    return { server: answered(), ready };
+  } catch (fault) {
+    return { server: bad(whyNoServer(i18n, fault)) };
+  }
+}
+
+/** Brain, ears and mouth, where the server tells no more of them. */
+function together(i18n: I18n, { ready, failed, checks, message }: ReadyResponse): Verdict {
+  if (ready) return good(i18n._("The server is ready for a talk."));
+  if (failed) return bad(cannotBeLoaded(i18n));
+  if (checks.engine === false) return { state: "later", words: onTheirWay(i18n) };
+  return bad(known(i18n, message ?? ""));
 }
 
 function whyNoServer(i18n: I18n, fault: unknown): string {
@@ -149,9 +177,17 @@ function spoken(i18n: I18n, status: StatusResponse, name: (speech: Speech) => st
 function notLoaded(i18n: I18n, { engine }: StatusResponse): Verdict | null {
   if (!engine || engine.ready) return null;
   if (engine.failed) {
-    return bad(i18n._("Its models cannot be loaded; the server’s log says why. It tries again by itself."));
+    return bad(cannotBeLoaded(i18n));
   }
-  return { state: "later", words: i18n._("Its models are on their way: see below how far they are.") };
+  return { state: "later", words: onTheirWay(i18n) };
+}
+
+function cannotBeLoaded(i18n: I18n): string {
+  return i18n._("Its models cannot be loaded; the server’s log says why. It tries again by itself.");
+}
+
+function onTheirWay(i18n: I18n): string {
+  return i18n._("Its models are on their way: see below how far they are.");
 }
 
 async function microphone(i18n: I18n, { listen }: Probes): Promise<Verdict> {

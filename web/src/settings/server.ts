@@ -27,6 +27,17 @@ export function useStatus() {
   });
 }
 
+/** What everybody may know of a server; looked at where the rest is for others. */
+export function useReady(wanted: boolean) {
+  const api = useApi();
+  return useQuery({
+    queryKey: ["ready"],
+    queryFn: ({ signal }) => api.ready(signal),
+    enabled: wanted,
+    refetchInterval: ({ state: { data } }) => (data?.ready === false ? LOADING_MS : false),
+  });
+}
+
 /** Nothing is on its way any more. */
 export function settled(status: StatusResponse | undefined): boolean {
   const engine = status?.engine;

@@ -188,7 +188,7 @@ describe("a conversation", () => {
     expect(scene.server.tokens.at(-1)).toBeNull();
     scene.conversation.unlock("secret");
     await until(() => expect(scene.webrtc.calls).toHaveLength(1)); // as was wanted
-    expect(scene.server.asked).toContain("GET /status");
+    expect(scene.server.asked).toContain("GET /api/v1/me");
     expect(scene.server.tokens.at(-1)).toBe("Bearer secret");
     await scene.conversation.stop();
   });
@@ -198,7 +198,7 @@ describe("a conversation", () => {
     const refused = { status: 401, body: refusal("unauthorized") };
     const away = { status: 503, body: refusal("service_unavailable") };
     scene.server.next("POST /session", refused);
-    scene.server.next("GET /status", refused, away);
+    scene.server.next("GET /api/v1/me", refused, away);
     const problem = () => scene.conversation.store.getState().problem;
     scene.conversation.start();
     await until(() => expect(scene.state).toBe("locked"));

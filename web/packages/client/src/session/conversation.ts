@@ -118,6 +118,11 @@ export class Conversation {
     await done;
   }
 
+  /** The server asks who is there: nothing goes on before `unlock`. */
+  lock(): void {
+    this.#live(async (_life, tell) => tell({ type: "locked", why: null }));
+  }
+
   /** The server's token, where it asks for one. If it is right, what was wanted goes on. */
   unlock(token: string): void {
     const { api } = this.ports;

@@ -108,7 +108,7 @@ export class Api {
 
   /** Is the token right? A 401 if not. */
   async check(signal: AbortSignal): Promise<void> {
-    await this.ask("status", { signal });
+    await this.ask("api/v1/me", { signal });
   }
 
   /** A conversation to write to. */
