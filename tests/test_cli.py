@@ -544,8 +544,8 @@ def test_a_start_loads_nothing_that_it_can_do_without(tmp_path: Path) -> None:
         "    assert here.engine is not None and here.provider.capabilities\n"
         "asyncio.run(start())\n"
         "heavy = {'openai', 'mcp', 'mcp_types', 'dbos', 'alembic', 'aiortc', 'av', "
-        "'numpy', 'onnxruntime', 'xllamacpp', 'httpx', 'httpx2', 'jwt', 'a2a', 'acp', 'psycopg', 'psutil'}; "
-        "heavy |= {'vivavoce.server.doors.sessions', 'vivavoce.server.schemas.sessions', "
+        "'numpy', 'onnxruntime', 'xllamacpp', 'httpx', 'httpx2', 'jwt', 'a2a', 'acp', 'psycopg'}; "
+        "heavy |= {'psutil', 'vivavoce.server.doors.sessions', 'vivavoce.server.schemas.sessions', "
         "'vivavoce.server.doors.conversations', 'vivavoce.server.doors.tools'}; "
         "sys.exit(', '.join(heavy & sys.modules.keys()) or None)"
     )
