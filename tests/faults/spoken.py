@@ -21,7 +21,7 @@ import orjson
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
-from tests.engine.stage import SILENCE_MS, loud, quiet
+from tests.engine.stage import loud, quiet
 from tests.faults.page import Page, Refused
 from tests.faults.proxy import TcpProxy, to_port
 from tests.faults.talk import Played, kept
@@ -154,7 +154,7 @@ class Voice:
         with suppress(WebSocketException):
             for item in list(self.came):
                 await self._truncate(socket, item)
-            await self._send(socket, loud(300) + quiet(SILENCE_MS))
+            await self._send(socket, loud(300) + quiet(700))
 
     async def _truncate(self, socket: ClientConnection, item: str) -> None:
         """Who speaks over an answer stops it, and says where."""
