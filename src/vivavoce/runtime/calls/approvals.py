@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -64,6 +64,12 @@ class NotPermitted(Forbidden):
     """The policy forbids it, or the user did not say yes."""
 
 
+Asking = Callable[[], Awaitable[None]]
+
+
+async def _nothing() -> None: ...
+
+
 class Gatekeeper:
     """One policy for every way in.
 
@@ -93,10 +99,12 @@ class Gatekeeper:
         task_id: str | None,
         role: Role = "operator",
         others: Toolbox | None = None,
+        *,
+        asking: Asking = _nothing,
     ) -> VivavoceError | None:
         """None: it may run. `wants` is what it is about to do: "run the tests"; `role` is of
         whoever wants it; `others` has the tools of a client beside the server's own, where there
-        is one: what it says of them was read."""
+        is one: what it says of them was read. `asking` is done before somebody is asked."""
         try:
             verdict = await self._verdict(
                 call,
@@ -109,6 +117,7 @@ class Gatekeeper:
                 task_id=task_id,
                 role=role,
                 others=others,
+                asking=asking,
             )
         except RateLimited as fault:
             return fault
@@ -172,6 +181,7 @@ class Gatekeeper:
         task_id: str | None = None,
         role: Role = "operator",
         others: Toolbox | None = None,
+        asking: Asking = _nothing,
     ) -> Literal["allow", "deny", "refused"]:
         """The policy's, or the user's where it says so."""
         auto = self._auto_approve(about.session_id)
@@ -206,6 +216,7 @@ class Gatekeeper:
             return "allow"
         if pin is None and await self._approvals.stands(about, tool, arguments, role):
             return "allow"
+        await asking()
         granted = await self._approvals.ask(
             about,
             tool,
