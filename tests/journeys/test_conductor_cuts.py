@@ -121,6 +121,7 @@ async def in_front_of(st: Stage, folder: Path, **more: str) -> AsyncIterator[Ser
         VIVAVOCE_PROVIDER_URL=f"{st.url}/v1",
         VIVAVOCE_API_KEY="any",
         VIVAVOCE_FALLBACKS="none",
+        VIVAVOCE_CONDUCTOR_TRUST="true",  # the runtimes here are all our own
         VIVAVOCE_USER_MESSAGES_PER_MINUTE="0",
         **more,
     )
