@@ -36,6 +36,8 @@ from vivavoce.wire.realtime.events import held
 OWN_KEY = "vv_own"
 KEY = "sk-user"
 SPEECH_MS = 600
+SILENCE_MS = 2_200
+"""A microphone goes on: as much of it as ends any turn, whatever was said."""
 
 
 def loud(ms: int) -> bytes:
@@ -94,7 +96,7 @@ class Line:
             audio = base64.b64encode(pcm[start : start + piece]).decode()
             await self.send("input_audio_buffer.append", audio=audio)
 
-    async def speak(self, ms: int = SPEECH_MS, *, silence: int = 700) -> None:
+    async def speak(self, ms: int = SPEECH_MS, *, silence: int = SILENCE_MS) -> None:
         """So much speech, and the silence that ends a turn."""
         await self.append(loud(ms) + quiet(silence))
 
