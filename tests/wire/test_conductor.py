@@ -17,7 +17,13 @@ from tests.docs_text import ROOT
 from vivavoce.wire.conductor import published
 from vivavoce.wire.conductor.codes import CODES
 from vivavoce.wire.conductor.event import Unreadable, made, read, write
-from vivavoce.wire.conductor.kinds import KINDS, AssistantSpeechFinal, Kind, session_id_of
+from vivavoce.wire.conductor.kinds import (
+    KINDS,
+    AssistantSpeechFinal,
+    Kind,
+    SessionStart,
+    session_id_of,
+)
 
 FOLDER = ROOT / "docs" / "conductor"
 FILES = sorted((FOLDER / "examples").glob("*.json"))
@@ -154,6 +160,42 @@ def test_two_tools_of_one_name_are_refused() -> None:
     session = "3f0c9f3e-51a6-4f3b-9a1d-6d2b7c8e9f10"
     with pytest.raises(Unreadable, match="two tools"):
         read(event({"sessionStart": {"sessionId": session, "tools": [tool, tool]}}))
+
+
+LEAST: dict[str, Any] = dict.fromkeys(("text", "callId", "name", "code", "message"), "a") | {
+    "sessionId": "3f0c9f3e-51a6-4f3b-9a1d-6d2b7c8e9f10",
+    "patch": "[]",
+    "arguments": "{}",
+}
+STRANGE: list[Any] = [
+    *(None, True, 0, -1, 1.5, 10**30, "", "x", "{}", "[]", "1", [], [None], [[]], {}, {"a": 1}),
+    *([{}], [{"name": None}], [{"name": "a", "inputSchema": None}]),
+]
+FIELDS = [
+    (kind, field)
+    for kind, model in KINDS.items()
+    for field in model.model_json_schema(by_alias=True)["properties"]
+]
+
+
+@pytest.mark.parametrize(("kind", "field"), FIELDS, ids=[".".join(one) for one in FIELDS])
+def test_each_field_is_read_or_refused_whatever_is_in_it(kind: str, field: str) -> None:
+    needed = KINDS[kind].model_json_schema(by_alias=True).get("required", [])
+    for value in STRANGE:
+        message = event({kind: {**{name: LEAST[name] for name in needed}, field: value}})
+        code = None
+        try:
+            read(message)
+        except Unreadable as told:
+            code = told.code
+        assert code == "invalid_event" or checker.is_valid(json.loads(message)), message
+
+
+def test_no_tools_may_be_written_as_null() -> None:
+    told = {"sessionId": LEAST["sessionId"], "tools": None, "agent": None, "clauses": None}
+    known = read(event({"sessionStart": told}))
+    assert isinstance(known.kind, SessionStart)
+    assert known.kind.tools is None
 
 
 def test_an_unknown_kind_is_known_for_one() -> None:

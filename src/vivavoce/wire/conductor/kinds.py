@@ -133,11 +133,14 @@ class Tool(Wire):
 # --- Kinds ----------------------------------------------------------------------------
 
 
-def _told_apart(tools: list[Tool] | None) -> list[Tool] | None:
-    names = [tool.name for tool in tools or ()]
+def _told_apart(tools: list[Tool]) -> list[Tool]:
+    names = [tool.name for tool in tools]
     if len(set(names)) < len(names):
         raise ValueError("two tools have one name")
     return tools
+
+
+Tools = Annotated[list[Tool], Field(max_length=MOST_TOOLS), AfterValidator(_told_apart)]
 
 
 class Kind(Wire):
@@ -155,12 +158,10 @@ class SessionStart(Kind):
 
     session_id: SessionId
     tools: Annotated[
-        list[Tool] | None,
-        AfterValidator(_told_apart),
+        Tools | None,
         Field(
-            max_length=MOST_TOOLS,
-            description="What the runtime can do for the model. Absent: as the connection before "
-            "it said; an empty list: nothing.",
+            description="What the runtime can do for the model. Absent or null: as the connection "
+            "before it said; an empty list: nothing.",
         ),
     ] = None
     agent: Annotated[
