@@ -210,6 +210,9 @@ class _Visit:
         except VivavoceError:
             self._line.close(Close.PROTOCOL, f"More than {A_SECOND} events a second.")
             return
+        except Exception:  # the boundary of one message, as below
+            self._failed(None)
+            return
         # What has an effect is not done with a key that ended since the last look.
         if isinstance(event.kind, _EFFECTIVE) and not await self._may_go_on():
             return
@@ -221,8 +224,11 @@ class _Visit:
         except VivavoceError as wrong:
             self._tell(code_of(wrong), wrong.message, event.id)
         except Exception:  # the boundary of one event: the connection goes on
-            log.exception("An event of a runtime's failed")
-            self._tell("handler_error", "Something went wrong here. It is in the log.", event.id)
+            self._failed(event.id)
+
+    def _failed(self, event_id: str | None) -> None:
+        log.exception("An event of a runtime's failed")
+        self._tell("handler_error", "Something went wrong here. It is in the log.", event_id)
 
     def _strike(self, *, unknown: bool) -> None:
         """Kinds that we do not know may be of a newer protocol; the rest is none."""
