@@ -364,6 +364,25 @@ async def test_an_interruption_settles_the_speech_and_what_was_heard_is_kept(
         assert ("assistant", "Once upon a time") in await history(st, runtime)
 
 
+async def test_an_interruption_that_the_broken_line_swallowed_is_sent_again_and_counts(
+    tmp_path: Path,
+) -> None:
+    script = Script(rules=(Rule(when="story", say="Once upon a time there was a king."),))
+    async with embedded(tmp_path, script=script) as st:
+        runtime = runtime_with(st)
+        runtime.holds = {"tts.speak"}
+        async with runtime.connected():
+            await runtime.say("Tell me a story")
+            speak = await runtime.called("tts.speak")
+            runtime.cut()
+        async with runtime.connected():
+            assert await runtime.called("tts.speak", 2) == speak
+            where = {"callId": speak["callId"], "positionCharacters": 16}
+            await runtime.send("error", code="audio.output.interrupted", message="", **where)
+            await runtime.until(lambda: runtime.states[-1:] == ["listening"])
+        assert ("assistant", "Once upon a time") in await history(st, runtime)
+
+
 async def test_sentence_by_sentence_where_the_runtime_can_take_that(tmp_path: Path) -> None:
     script = Script(rules=(Rule(when="story", say="There was a king. He had a dog."),))
     async with embedded(tmp_path, script=script) as st:
@@ -387,7 +406,9 @@ async def test_a_noise_that_was_no_word_ends_the_listening(tmp_path: Path) -> No
             await runtime.send("userAudioTranscriptPartial", text="H")
             await runtime.say("")
             await runtime.until(lambda: runtime.states[-2:] == ["listening", "idle"], 5)
-        assert runtime.errors == ["empty_transcript"]
+            await runtime.say("\0 \7")  # nothing that anybody could see
+            await runtime.wait_for("error", 2)
+        assert runtime.errors == ["empty_transcript"] * 2
 
 
 async def test_what_is_being_said_shows_the_state(tmp_path: Path) -> None:
@@ -462,6 +483,9 @@ async def test_the_same_sentence_sent_again_is_answered_once(tmp_path: Path) -> 
             await runtime.say("How full is the battery?")
             await runtime.until(lambda: len(runtime.spoken) == 2)
             await runtime.at_rest()
+            await runtime.say("Another", event_id)
+            await runtime.wait_for("error")
+        assert runtime.errors == ["invalid_event"]
         assert runtime.spoken == ["Hi there!", "The battery is at 80 percent."]
         assert [role for role, _ in await history(st, runtime)].count("user") == 2
 

@@ -66,6 +66,30 @@ def test_what_is_published_is_up_to_date(whole: Whole) -> None:
     assert whole.current() == whole.expected(), "run make docs"
 
 
+def test_the_published_schema_says_what_the_servers_own_calls_are() -> None:
+    told = published.schema()["$defs"]
+    rules = {one["if"]["properties"]["name"]["const"]: one for one in told["ToolCall"]["allOf"]}
+    assert set(rules) == {"convo.setState", "tts.speak", "ui.confirm"}
+    calls = [event["kind"]["toolCall"] for _, _, event in EXAMPLES if "toolCall" in event["kind"]]
+    seen = set()
+    for call in calls:
+        if call["name"] in rules:
+            seen.add(call["name"])
+            arguments = rules[call["name"]]["then"]["properties"]["arguments"]["contentSchema"]
+            jsonschema.validate(json.loads(call["arguments"]), {**arguments, "$defs": told})
+    assert seen == set(rules)
+    pressed = json.loads((FOLDER / "examples" / "tool.result.confirm.json").read_text())
+    result = json.loads(pressed["kind"]["toolResult"]["result"])
+    jsonschema.validate(result, {"$ref": "#/$defs/Confirmed", "$defs": told})
+
+
+def test_the_published_door_says_after_which_numbers_to_come_back() -> None:
+    told = published.asyncapi()["channels"]["conductor"]
+    again = {int(code) for code, one in told["x-closes"].items() if one["connectAgain"]}
+    assert again == {1001, 1006, 1011, 1012, 1013}
+    assert set(told["x-errors"]) == set(CODES)
+
+
 def test_the_published_schema_is_one() -> None:
     jsonschema.Draft202012Validator.check_schema(published.schema())
 

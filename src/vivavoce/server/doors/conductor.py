@@ -24,6 +24,7 @@ from vivavoce.server.gate.auth import CONDUCTOR, current_role, current_user, key
 from vivavoce.server.problems import errors, problem
 from vivavoce.server.schemas.fields import Timestamp
 from vivavoce.server.services import AsRole, Here, Services, User, json_only, paced
+from vivavoce.wire.clean import clean_text
 from vivavoce.wire.conductor.codes import CODES, INTERRUPTED, Close, ServerCode
 from vivavoce.wire.conductor.event import Event, Unreadable, fault, made, read, write
 from vivavoce.wire.conductor.kinds import (
@@ -262,7 +263,7 @@ class _Visit:
     async def _pass_on(self, link: Link, event: Event) -> None:
         match event.kind:
             case UserAudioTranscriptFinal(text=text):
-                if text.strip():
+                if clean_text(text).strip():
                     self._here.conductor.hear(link, event, text)
                 else:
                     await self._here.conductor.nothing(link)
