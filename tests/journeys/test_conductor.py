@@ -383,6 +383,34 @@ async def test_an_interruption_that_the_broken_line_swallowed_is_sent_again_and_
         assert ("assistant", "Once upon a time") in await history(st, runtime)
 
 
+@pytest.mark.parametrize("clauses", [False, True])
+async def test_who_speaks_before_the_last_answer_was_spoken_is_answered_and_all_is_quiet_again(
+    clauses: bool, tmp_path: Path
+) -> None:
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        runtime = runtime_with(st, clauses=clauses)
+        for words in ("Hello", "How full is the battery?", "break"):
+            runtime.holds = {"tts.speak"}
+            async with runtime.connected():
+                before = len(runtime.calls("tts.speak"))
+                await runtime.say("Hello")
+                speak = await runtime.called("tts.speak", before + 1)
+                await runtime.say(words)
+                await runtime.until(lambda: runtime.states[-1] == "thinking")
+                finals, errors = len(runtime.all("assistantSpeechFinal")), len(runtime.errors)
+                await runtime.until(
+                    lambda finals=finals, errors=errors: (  # type: ignore[misc]
+                        len(runtime.all("assistantSpeechFinal")) > finals
+                        or len(runtime.errors) > errors
+                    ),
+                    30,
+                )
+                runtime.holds = set()
+                await runtime.result(speak["callId"], {"spoken": True})
+                await runtime.until(lambda: runtime.states[-1] == "idle")
+        assert runtime.spoken == ["Hi there!", "The battery is at 80 percent."]
+
+
 async def test_sentence_by_sentence_where_the_runtime_can_take_that(tmp_path: Path) -> None:
     script = Script(rules=(Rule(when="story", say="There was a king. He had a dog."),))
     async with embedded(tmp_path, script=script) as st:
