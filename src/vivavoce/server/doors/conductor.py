@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
@@ -178,6 +179,12 @@ class _Visit:
         return False
 
     async def _write(self) -> None:
+        # Whoever reads hears that the far end is gone as well, once what had come is done. Ended in
+        # the middle of it, a yes or what was heard would be taken, and lost.
+        with suppress(WebSocketDisconnect, OSError):
+            await self._write_all()
+
+    async def _write_all(self) -> None:
         while (text := await self._line.next()) is not None:
             if self._socket.client_state is not WebSocketState.CONNECTED:
                 return
