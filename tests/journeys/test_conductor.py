@@ -61,6 +61,11 @@ def battery(given: dict[str, Any]) -> Any:
     return {"percent": 80}
 
 
+def confirmed(given: dict[str, Any]) -> Any:
+    """A yes by hand."""
+    return {"approvalId": given["approvalId"], "approved": True}
+
+
 def runtime_with(st: Stage, *tools: dict[str, Any], **start: Any) -> Runtime:
     made = Runtime(st.url, tools=[BATTERY, *tools], **start)
     made.tools = {
@@ -248,10 +253,7 @@ async def test_a_tool_that_changes_something_waits_for_a_yes_aloud_or_by_hand(
     confirm = {"name": "ui.confirm", "inputSchema": {"type": "object"}}
     async with embedded(tmp_path, script=SCRIPT) as st:
         runtime = runtime_with(st, LIGHT, confirm)
-        runtime.tools["ui.confirm"] = lambda given: {
-            "approvalId": given["approvalId"],
-            "approved": True,
-        }
+        runtime.tools["ui.confirm"] = confirmed
         async with runtime.connected():
             await runtime.say("The light, please")
             await runtime.at_rest()
