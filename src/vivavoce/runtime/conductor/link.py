@@ -267,10 +267,13 @@ class Link:
                 self._saying.pop(item_id, None)
                 if item_id not in self._said and event.transcript.strip():
                     self._remember(item_id)
+                    # While another answer is read out no phase says that this one was made.
+                    self._expecting = False
                     self.push(AssistantSpeechFinal(text=event.transcript))
             case SessionStatus(state=state) if state in _SHOWN:
                 self._move(_SHOWN[state])
             case ErrorOccurred():
+                self._expecting = False
                 self.refuse("bedrock_error", event.message)
             case _:
                 pass

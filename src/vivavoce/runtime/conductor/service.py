@@ -28,6 +28,7 @@ from vivavoce.errors import (
     ModelUnavailable,
     ProviderError,
     RateLimited,
+    SaidOtherwise,
     SessionNotFound,
     Unauthorized,
     Unavailable,
@@ -91,7 +92,7 @@ def code_of(fault: VivavoceError) -> ServerCode:
     match fault:
         case ProviderError() | EngineFault():
             return "bedrock_error"
-        case InvalidRequest():
+        case InvalidRequest() | SaidOtherwise():
             return "invalid_event"
         case Unauthorized() | Forbidden():
             return "no_session"
