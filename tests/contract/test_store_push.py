@@ -32,7 +32,7 @@ async def test_a_notice_goes_with_its_browser_and_is_for_nobody_elses(backend: B
         with pytest.raises(InternalError):
             await store.commit([Put(push_message("other", user_id="bob"))])
         await store.commit([DropPush(uid("phone"), "ann")])
-        assert await store.claim_pushes(now=at(9), until=at(20), limit=9) == []
+        assert await store.claim_pushes(now=at(9), until=at(20), limit=9, of_user=9) == []
 
 
 async def test_of_several_who_ask_one_has_a_notice(backend: Backend) -> None:
@@ -40,7 +40,7 @@ async def test_of_several_who_ask_one_has_a_notice(backend: Backend) -> None:
         await store.commit([Put(push_subscription())])
         await store.commit([Put(push_message(str(n), due_at=at(n))) for n in range(6)])
         assert await store.next_push() == at(0)
-        asking = [store.claim_pushes(now=at(4), until=at(60), limit=2) for _ in range(4)]
+        asking = [store.claim_pushes(now=at(4), until=at(60), limit=2, of_user=9) for _ in range(4)]
         found = [one for each in await asyncio.gather(*asking) for one in each]
         assert sorted(one.about for one in found) == [f"due:{n}" for n in range(5)]
         assert {one.due_at for one in found} == {at(60)}

@@ -327,6 +327,7 @@ def assemble(
             work=work,
             questions=questions,
             approvals=approvals,
+            stands=tokens.stands,
         ),
     )
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol
@@ -379,9 +379,16 @@ class Store(AgendaStore, Leases, Protocol):
         ...
 
     async def claim_pushes(
-        self, *, now: datetime, until: datetime, limit: int
+        self,
+        *,
+        now: datetime,
+        until: datetime,
+        limit: int,
+        of_user: int,
+        but: Collection[str] = (),
     ) -> list[PushMessage]:
-        """Notices that are due, for whoever asks alone until then."""
+        """Notices that are due, for whoever asks alone until then: at most so many of one user,
+        the first of each before the second of anybody, and none of some."""
         ...
 
     async def next_push(self) -> datetime | None:

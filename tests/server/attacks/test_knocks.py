@@ -201,8 +201,16 @@ async def test_no_knock_of_a_user_opens_what_is_anothers(kind: str, tmp_path: Pa
     url = new_database() if kind == "postgres" else ""
     more = {"database_url": url} if url else {}
     try:
-        async with _standing(tmp_path, "jwt", user_sessions=0, user_changes_per_minute=0,
-                             user_requests_per_second=0, user_streams=0, login_failures_per_minute=0, **more) as d:
+        async with _standing(
+            tmp_path,
+            "jwt",
+            user_sessions=0,
+            user_changes_per_minute=0,
+            user_requests_per_second=0,
+            user_streams=0,
+            login_failures_per_minute=0,
+            **more,
+        ) as d:
             ada = await _with_a_browser(d, await _owner(d, ADA, "marigold"))
             eve = await _owner(d, EVE, "foxglove")
             del d.http.headers["authorization"]

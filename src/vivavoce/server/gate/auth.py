@@ -65,6 +65,7 @@ CONDUCTOR = "/conductor"  # a browser's WebSocket has no headers: `?token=` serv
 API_FILES = "/static-offline-docs/"
 _KNOWN_TO_ALL = frozenset({AUTHORITY, LOGIN})
 OPERATOR = "operator"  # who has a token, where users have JWTs
+BROWSERS = "a browser's"  # of all the tokens that browsers get for a key
 AUTH_TOKEN = "VIVAVOCE_AUTH_TOKEN"  # noqa: S105 # the name of the one that is a setting
 FOREIGN_ORIGIN = "foreign_origin"
 """In the scope's state: of the page that asks, where that is an allowed one of somebody else's."""
@@ -278,7 +279,7 @@ class Authenticator:
     @staticmethod
     def _by_browser_token(given: str, scope: Scope, browsers: BrowserKeys) -> Identity:
         user_id = browsers.verify(given, origin=scope.get("state", {}).get(FOREIGN_ORIGIN))
-        return Identity(user_id, role="user", by="a browser's", browser=True)
+        return Identity(user_id, role="user", by=BROWSERS, browser=True)
 
     def _is_token(self, given: str) -> bool:
         return bool(self._token) and hmac.compare_digest(given.encode("latin-1"), self._token)
@@ -333,6 +334,12 @@ def whole_user(conn: HTTPConnection) -> str:
             needed=least,
         )
     return current_user(conn)
+
+
+def named_token(conn: HTTPConnection) -> str | None:
+    """The name of the token that was shown, of those that can be revoked."""
+    name: str | None = getattr(conn.state, "token_name", None)
+    return None if name in (AUTH_TOKEN, BROWSERS) else name
 
 
 async def token_grant(conn: HTTPConnection) -> Grant | None:
