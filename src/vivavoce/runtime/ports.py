@@ -546,6 +546,17 @@ class ToolExample(Value):
     """What is said once it is done, where that has a manner of its own."""
 
 
+OWN_TOOLS = frozenset(
+    {"current_time", "calculate", "wait", "read_output", "ask_user", "done", "give_up"}
+    | {"read_file", "glob", "grep", "write_file", "edit_file", "undo_change", "bash"}
+    | {"web_fetch", "web_search", "task", "list_tasks", "cancel_task", "answer_task", "tool_call"}
+)
+"""Names of our own tools, also of those that are not offered now. What a call may do is judged by
+its tool's name: nobody else's tool is given one of these."""
+APP = "app"
+"""Whose the tools of a client are. No MCP server has this name."""
+
+
 class ToolDefinition(Value):
     """A tool as the model sees it, and what the server knows besides."""
 

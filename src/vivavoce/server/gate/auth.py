@@ -36,7 +36,7 @@ from vivavoce.errors import (
 from vivavoce.server.gate import MIN_TOKEN_LENGTH
 from vivavoce.server.gate.browsers import TOKEN as BROWSER_TOKEN
 from vivavoce.server.gate.browsers import BrowserKeys
-from vivavoce.server.gate.jwt import USER_ID, JwtVerifier
+from vivavoce.server.gate.jwt import OPERATOR, OWN_USERS, USER_ID, JwtVerifier
 from vivavoce.server.gate.tickets import ConductorTokens, Grant, StreamTokens
 from vivavoce.server.gate.tokens import AccessTokens, Logins
 from vivavoce.wire.records.talk import DEFAULT_USER
@@ -64,7 +64,6 @@ API_PATHS = frozenset({"/docs", "/redoc", "/openapi.json"})
 CONDUCTOR = "/conductor"  # a browser's WebSocket has no headers: `?token=` serves as well
 API_FILES = "/static-offline-docs/"
 _KNOWN_TO_ALL = frozenset({AUTHORITY, LOGIN})
-OPERATOR = "operator"  # who has a token, where users have JWTs
 BROWSERS = "a browser's"  # of all the tokens that browsers get for a key
 AUTH_TOKEN = "VIVAVOCE_AUTH_TOKEN"  # noqa: S105 # the name of the one that is a setting
 FOREIGN_ORIGIN = "foreign_origin"
@@ -390,9 +389,15 @@ def check_bind(host: str, mode: AuthMode) -> None:
 
 
 def named_user(value: str) -> str:
-    """A user id as one may be given. Raises `InvalidRequest`."""
+    """A user id as a page's backend may give it, which has names of its own. Raises
+    `InvalidRequest`."""
     if not USER_ID.fullmatch(value):
         raise InvalidRequest("A user id takes letters, digits and ._@:+-, at most 128")
+    if value in OWN_USERS:
+        raise InvalidRequest(
+            f"'{value}' is a user of this server's own; give yours another id, such as 'u:{value}'.",
+            field="user_id",
+        )
     return value
 
 

@@ -14,6 +14,7 @@ from collections.abc import Container, Mapping
 from typing import Any
 from urllib.parse import unquote
 
+from vivavoce.runtime.ports import OWN_TOOLS
 from vivavoce.tools.checks import Checker
 from vivavoce.tools.functions import NAMED, VALUES, without
 from vivavoce.wire.hints import KEY
@@ -34,7 +35,7 @@ _LEFT_OUT = ("pattern", "patternProperties", "$schema", "$id", KEY)
 def tool_name(server: str, tool: str, taken: Container[str]) -> str:
     """`<server>_<tool>`; where that is too long or taken, with a mark that stays the same."""
     plain = _UNFIT.sub("_", f"{server}_{tool}")
-    if len(plain) <= MAX_NAME and plain not in taken:
+    if len(plain) <= MAX_NAME and plain not in taken and plain not in OWN_TOOLS:
         return plain
     mark = hashlib.sha256(f"{server}\0{tool}".encode()).hexdigest()
     for size in (6, 16, 32):
