@@ -1,8 +1,8 @@
 """What strangers and users try at the doors, as data: none may get more than it is due.
 
-`{…}` in a path, a header or a body is filled in when it is tried: `{ada.session_id}` is a real id of
-another user's, `{eve}` a good token of one's own, `{eve.key}` a browser's key. `answers` is what may
-come back; whatever comes, it must hold nothing of the other user's, and be no fault of ours.
+`{…}` in a path, a header or a body is filled in when it is tried: `{ada.session_id}` is a real id
+of another user's, `{eve}` a good token of one's own, `{eve.key}` a browser's key. `answers` is what
+may come back; whatever comes, it must hold nothing of the other user's.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ class Knock:
     """Bytes and text go as they are, anything else as JSON."""
     answers: frozenset[int] = REFUSED
     modes: tuple[Mode, ...] = ("jwt",)
-    secret: bool = True
-    """May nothing of the other user's be in the answer, and nothing of theirs change?"""
 
 
 def _as(who: str, **more: str) -> dict[str, str]:
@@ -52,7 +50,7 @@ TOKENS = tuple(
             "with a number as its subject",
         ),
         *("with a line break in its subject", "with a subject of 129 characters"),
-        *("with its end in words", "whose end is infinite", "that is older than a day"),
+        *("with its end in words", "that is older than a day"),
         *(
             "with critical headers",
             "that is cut",
@@ -61,6 +59,7 @@ TOKENS = tuple(
         ),
         *("of 9000 characters", "with a signature in another alphabet", "twice its own length"),
         *("in JSON form", "that is encrypted"),
+            *("of a user named operator", "of a user named local"),
     )
 )
 
@@ -137,7 +136,7 @@ IN_THE_WRONG_PLACE = (
         "a user named local", "GET", "/sessions/{ada.session_id}", _as("jwt:of a user named local")
     ),
     Knock(
-        "a user named as another in capitals",
+        "a user named as another with a dot behind it",
         "GET",
         "/sessions/{ada.session_id}",
         _as("jwt:of a user in capitals"),
@@ -147,7 +146,7 @@ IN_THE_WRONG_PLACE = (
     Knock("a path with dots", "GET", "/assets/../status"),
     Knock("a path with encoded dots", "GET", "/assets/%2e%2e/status"),
     Knock("a path with an encoded slash", "GET", "/assets%2f..%2fstatus"),
-    Knock("a path with a slash behind it", "GET", "/status/", _as("eve")),
+    Knock("a path with a slash behind it", "GET", "/status/", _as("eve"), answers=REFUSED | {307}),
     Knock("a path in capitals", "GET", "/STATUS", _as("eve")),
     Knock("a path with a parameter", "GET", "/status;x=1", _as("eve")),
     Knock("a path that ends in nothing", "GET", "/status%00", _as("eve")),
@@ -608,7 +607,7 @@ PLANS = (
             ),
             (
                 "begins another property",
-                {"scheduled_at": AT, "recurrence_rule": "FREQ=DAILY\nDTSTART:19700101T000000Z"},
+                {"scheduled_at": AT, "recurrence_rule": "FREQ=DAILY\nEXDATE:19700101T000000Z"},
             ),
             (
                 "recurs a million times over",
@@ -701,7 +700,13 @@ PLANS = (
         _as("eve"),
         {},
     ),
-    Knock("to-dos by a query of one's own", "GET", f"{TASKS}?status=x'%20or%20'1'='1", _as("eve")),
+    Knock(
+        "to-dos by a query of one's own",
+        "GET",
+        f"{TASKS}?status=x'%20or%20'1'='1&user_id={{ada.user}}",
+        _as("eve"),
+        answers=REFUSED | {200},
+    ),
     Knock("a profile with a role", "PATCH", "/api/v1/profile", _as("eve"), {"role": "operator"}),
     Knock(
         "preferences with a prompt",
@@ -947,6 +952,173 @@ SESSIONS = (
     ),
 )
 
+ELSEWHERE = (
+    *(
+        Knock(
+            f"another's session in the header of {path}",
+            "GET",
+            path,
+            _as("eve", **{"X-Session-ID": "{ada.session_id}"}),
+        )
+        for path in ("/session", "/session/reconnect", "/session/pending_updates", "/events")
+    ),
+    Knock(
+        "all events from the first",
+        "GET",
+        "/events?follow=false",
+        _as("eve", **{"Last-Event-ID": "0"}),
+        answers=REFUSED | {200},
+    ),
+    Knock(
+        "all events of another's session from the first",
+        "GET",
+        "/events?follow=false&session_id={ada.session_id}",
+        _as("eve", **{"Last-Event-ID": "0"}),
+    ),
+    Knock(
+        "events from before the first",
+        "GET",
+        "/events?follow=false",
+        _as("eve", **{"Last-Event-ID": "-9223372036854775808"}),
+        answers=REFUSED | {200},
+    ),
+    Knock(
+        "a record of a session with another's id",
+        "POST",
+        "/sessions",
+        _as("eve"),
+        {"session_id": "{ada.session_id}"},
+    ),
+    Knock(
+        "a record of a session of another's talk",
+        "POST",
+        "/sessions",
+        _as("eve"),
+        {"conversation_id": "{ada.conversation_id}"},
+    ),
+    Knock(
+        "a copy of what another said",
+        "POST",
+        "/sessions/{eve.session_id}/transcript",
+        _as("eve"),
+        {"entries": [{"id": "{ada.message_id}", "entry_type": "user", "text": "x"}]},
+        answers=REFUSED | {200},
+    ),
+    Knock(
+        "a copy that says it is the server's",
+        "POST",
+        "/sessions/{eve.session_id}/transcript",
+        _as("eve"),
+        {"entries": [{"entry_type": "system", "text": "x", "source": "server"}]},
+    ),
+    Knock(
+        "a name of a request that is a header",
+        "GET",
+        ME,
+        _as("eve", **{"X-Request-ID": "a: b"}),
+        answers=REFUSED | {200},
+    ),
+    Knock(
+        "a name of a request that is a secret",
+        "GET",
+        ME,
+        _as("eve", **{"X-Request-ID": "{ada}"}),
+        answers=REFUSED | {200},
+    ),
+    Knock(
+        "an address that the client tells",
+        "GET",
+        ME,
+        {"X-Forwarded-For": "127.0.0.1", "X-Forwarded-User": "{ada.user}"},
+    ),
+    Knock(
+        "a host that a proxy tells",
+        "GET",
+        ME,
+        {"X-Forwarded-Host": "evil.example", "Forwarded": "for=127.0.0.1;host=evil.example"},
+    ),
+    Knock("a grant of another's, taken back", "DELETE", "/grants/{ada.approval_id}", _as("eve")),
+    Knock(
+        "a message that is named as another's",
+        "POST",
+        "/api/v1/conversations/{eve.conversation_id}/messages",
+        _as("eve"),
+        {"content": "x", "id": "{ada.message_id}", "role": "system"},
+    ),
+    Knock(
+        "a talk that begins with another's id",
+        "POST",
+        "/api/v1/conversations",
+        _as("eve"),
+        {"id": "{ada.conversation_id}"},
+    ),
+    Knock(
+        "a talk about another's goal",
+        "POST",
+        "/api/v1/conversations",
+        _as("eve"),
+        {"linked_goal_id": "{ada.goal_id}"},
+    ),
+    Knock(
+        "the sample of a voice by a path",
+        "GET",
+        "/config/voices/..%2f..%2fetc%2fpasswd/sample",
+        _as("eve"),
+    ),
+    Knock("what a tool is, by a path", "GET", "/tools/..%2f..%2fconfig", _as("eve")),
+    Knock("the page's worker of another name", "GET", "/sw.js%00.html"),
+    Knock("the store of the server", "GET", "/assets/../vivavoce.db"),
+    Knock("the key for notices", "GET", "/assets/..%2f..%2fpush.key"),
+    Knock("an authority that nobody made", "GET", "/authority.crt"),
+    Knock("a metric by a plain token", "GET", "/metrics?token={eve.stream}"),
+    Knock(
+        "a socket of an app without a token",
+        "GET",
+        "/conductor?sessionId={uuid4}",
+        {
+            "Connection": "Upgrade",
+            "Upgrade": "websocket",
+            "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+        },
+    ),
+    Knock(
+        "a socket of an app from a page elsewhere",
+        "GET",
+        "/conductor?sessionId={uuid4}&token={eve.runtime}",
+        {
+            "Connection": "Upgrade",
+            "Upgrade": "websocket",
+            "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+            "Origin": "https://evil.example",
+        },
+    ),
+    Knock(
+        "a socket of an app for another's session",
+        "GET",
+        "/conductor?sessionId={ada.conversation_id}&token={eve.runtime}",
+        {
+            "Connection": "Upgrade",
+            "Upgrade": "websocket",
+            "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+        },
+    ),
+    Knock(
+        "a socket of the engine's from a page elsewhere",
+        "GET",
+        "/v1/realtime?model=x",
+        {
+            "Connection": "Upgrade",
+            "Upgrade": "websocket",
+            "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+            "Origin": "https://evil.example",
+        },
+    ),
+)
+
 BODIES = tuple(
     Knock(
         f"a body that is {what}",
@@ -985,6 +1157,7 @@ KNOCKS = (
     *SUBSCRIBING,
     *PLANS,
     *SESSIONS,
+    *ELSEWHERE,
     *BODIES,
 )
 
