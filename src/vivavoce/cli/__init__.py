@@ -732,7 +732,7 @@ def _saved(file: Path) -> dict[str, Any]:
         kept: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         if all({"began", "steps"} <= run.keys() for run in kept["runs"]):
             return kept
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
     raise Complaint(f"{file} is no file that `{PROG} replay --save` made")
 
