@@ -59,7 +59,7 @@ TOKENS = tuple(
         ),
         *("of 9000 characters", "with a signature in another alphabet", "twice its own length"),
         *("in JSON form", "that is encrypted"),
-            *("of a user named operator", "of a user named local"),
+        *("of a user named operator", "of a user named local"),
     )
 )
 

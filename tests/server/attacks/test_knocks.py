@@ -1,4 +1,4 @@
-"""Each attempt of the corpus at a server that listens on loopback: none gets what is not its due."""
+"""Each attempt of the corpus at a server that listens on loopback gets what is its due: nothing."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from tests.server.auth.test_owners import Owner, _owner
 from tests.server.auth.test_tokens import TOKEN
 from tests.server.doors import Doors
 from tests.server.tokens import ADA, EVE, ISSUER, SECRET, SETTINGS, bearer, claims, token
+from tests.tools.attacks import addresses, git, paths, shell, shell_honest, words
 from vivavoce.wire.records.talk import new_id
 
 MODES: Mapping[Mode, dict[str, Any]] = {
@@ -246,3 +247,11 @@ async def test_no_knock_gets_in_where_there_is_one_user(mode: Mode, tmp_path: Pa
 def test_the_corpus_is_large_and_its_names_are_told_apart() -> None:
     assert len({knock.name for knock in KNOCKS}) == len(KNOCKS) >= 300
     assert all(list(of(mode)) for mode in EVERY)
+
+
+def test_all_attempts_together_are_as_many_as_there_should_be() -> None:
+    """With those that are tried elsewhere: on commands, files, addresses, git and the model."""
+    tried = [addresses.ATTACKS, git.ATTACKS, paths.ATTACKS, shell.ATTACKS, shell.BOMBS]
+    assert sum(map(len, [*tried, words.ATTEMPTS])) >= 400
+    honest = [addresses.HONEST, git.HONEST, paths.HONEST, shell_honest.HONEST, words.HONEST]
+    assert sum(map(len, honest)) >= 120
