@@ -63,6 +63,24 @@ def test_a_servers_tool_is_never_called_as_one_of_ours(server: str, tool: str) -
     assert named == tool_name(server, tool, Registry()), "the same each time"
 
 
+@pytest.mark.parametrize(
+    ("server", "tool", "named"),
+    [
+        ("git", "hub_delete", "git__hub_delete"),
+        ("git", "status", "git_status"),
+        ("git_hub", "delete", "git_hub_delete"),
+        ("git", "_deep_x", "git___deep_x"),
+        ("git", "-x_y", "git__-x_y"),
+    ],
+)
+def test_no_server_has_tools_that_are_called_as_another_servers(
+    server: str, tool: str, named: str
+) -> None:
+    """Or what a policy says of one would hold for the other."""
+    others = ["git", "git_hub", "git__deep", "git_-x"]
+    assert tool_name(server, tool, Registry(), others) == named
+
+
 def foreign(name: str) -> ToolDefinition:
     return ToolDefinition(name=name, description="", parameters={}, server="tracker", changes=True)
 

@@ -395,7 +395,7 @@ def named_user(value: str) -> str:
         raise InvalidRequest("A user id takes letters, digits and ._@:+-, at most 128")
     if value in OWN_USERS:
         raise InvalidRequest(
-            f"'{value}' is a user of this server's own; give yours another id, such as 'u:{value}'.",
+            f"'{value}' is a user of this server's own; call yours otherwise, such as 'u:{value}'.",
             field="user_id",
         )
     return value
