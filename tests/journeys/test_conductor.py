@@ -247,6 +247,20 @@ async def test_behind_one_tool_the_loop_is_the_same_and_a_call_id_is_used_once(
         assert runtime.spoken[-1] == "There is no such tool."
 
 
+@pytest.mark.parametrize("name", ["confirm-apr_1", "speak-1", "state-1"])
+async def test_a_models_call_has_no_name_that_is_the_servers_own(name: str, tmp_path: Path) -> None:
+    """A result that comes back under it would be taken for an answer to something else."""
+    call = ToolUse("tool_call", {"name": "battery.level", "arguments": {}, "call_id": name})
+    script = Script(rules=(Rule(when="battery", calls=(call,)), Rule(say="Done.")))
+    async with embedded(tmp_path, script=script, conductor_wrapped_tools=True) as st:
+        runtime = runtime_with(st)
+        async with runtime.connected():
+            await runtime.say("How full is the battery?")
+            await runtime.at_rest(1)
+        (made,) = runtime.calls("battery.level")
+        assert made["callId"] != name
+
+
 async def test_a_tool_that_changes_something_waits_for_a_yes_aloud_or_by_hand(
     tmp_path: Path,
 ) -> None:

@@ -18,6 +18,8 @@ from vivavoce.wire.conductor.kinds import CONFIRM, Confirm, ToolCall, ToolResult
 from vivavoce.wire.records.work import Reach
 from vivavoce.wire.values import Value
 
+CALL = "confirm-"
+"""What the ids of these calls begin with."""
 _REACHES: tuple[Reach, ...] = ("once", "session", "always")
 
 
@@ -31,7 +33,7 @@ class Asked(Value):
     @property
     def call_id(self) -> str:
         """The same after a reconnect: a runtime that has shown it does not show it twice."""
-        return f"confirm-{self.approval_id}"
+        return f"{CALL}{self.approval_id}"
 
 
 class Click(Value):
