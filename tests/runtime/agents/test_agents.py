@@ -151,6 +151,10 @@ def test_what_the_operator_set_wins_over_the_file(tmp_path: Path) -> None:
             "agent.yaml:3: voise: there is no such key; did you mean 'voice'?",
         ),
         (
+            "name: a\ntool: []\n",  # a key of rules, further down in the file
+            "agent.yaml:2: tool: there is no such key; did you mean 'tools'?",
+        ),
+        (
             "name: Bad Name\n",
             "agent.yaml:1: name: should match ^[a-z][a-z0-9_-]{0,63}$, and is 'Bad Name'",
         ),
