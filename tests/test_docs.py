@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import re
 import tomllib
 from importlib.metadata import EntryPoint
@@ -41,6 +42,7 @@ from vivavoce.tools.registry import ENTRY_POINTS
 every_page = pytest.mark.parametrize("page", PAGES, ids=name_of)
 SRC = ROOT / "src" / "vivavoce"
 EVENTS = ROOT / "docs" / "events.md"
+TROUBLE = ROOT / "docs" / "troubleshooting.md"
 PLUG_IN = ROOT / "docs" / "examples" / "house-tools"
 # Written for people who read the source beside it; elsewhere a path may be the reader's own.
 ABOUT_THE_SOURCE = [
@@ -194,9 +196,15 @@ def test_the_two_commands_of_the_readme_are_run_and_test() -> None:
 # --- The examples -------------------------------------------------------------------
 
 
-def test_the_plug_in_of_the_tools_page_is_the_one_in_the_examples() -> None:
-    for file in PLUG_IN.glob("*.*"):
-        assert f"\n{read(file)}```" in read(ROOT / "docs" / "tools.md"), file.name
+def test_the_files_of_the_guides_are_the_ones_in_the_examples() -> None:
+    guesthouse = ROOT / "docs" / "examples" / "guesthouse"
+    for page, files in {
+        "first-agent.md": [guesthouse / "agent.yaml", guesthouse / "prompt.md"],
+        "first-tool.md": list(PLUG_IN.glob("*.*")),
+        "first-intent.md": [guesthouse / "intents.yaml", guesthouse / "kitchen.py"],
+    }.items():
+        for file in files:
+            assert f"\n{read(file)}```" in read(ROOT / "docs" / page), file.name
 
 
 def test_the_apps_of_the_clients_page_are_the_ones_in_the_examples() -> None:
@@ -286,3 +294,38 @@ def test_each_line_of_the_threat_model_names_tests_that_are_there() -> None:
         named = re.findall(r"`(tests/[\w/]+\.py)`", row)
         assert named, f"no test: {row}"
         assert all("def test_" in (ROOT / path).read_text() for path in named), row
+
+
+# --- What it says when something is wrong -------------------------------------------------
+
+
+def test_every_message_of_the_troubleshooting_page_is_one_that_is_said() -> None:
+    """Whoever has it before their eyes finds it there, word for word."""
+    said = _every_text()
+    rows = [line for line in read(TROUBLE).splitlines() if line.startswith("| `")]
+    assert len(rows) > 40
+    for row in rows:
+        (message,) = re.findall(r"^\| `([^`]+)` \|", row)
+        pieces = [piece.strip() for piece in message.split("…")]
+        assert max(map(len, pieces)) >= 8, message
+        assert any(all(piece in text for piece in pieces) for text in said), message
+
+
+def _every_text() -> set[str]:
+    """What the sources say, each text whole, with a gap where something is filled in."""
+    found: set[str] = set()
+    for file in SRC.rglob("*.py"):
+        for node in ast.walk(ast.parse(read(file))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.add(node.value)
+            elif isinstance(node, ast.JoinedStr):
+                parts = [
+                    each.value if isinstance(each, ast.Constant) else "…" for each in node.values
+                ]
+                found.add("".join(map(str, parts)))
+    web = ROOT / "web"
+    for folder in (web / "src", *(web / "packages").glob("*/src")):
+        for file in (*folder.rglob("*.ts"), *folder.rglob("*.tsx")):
+            for one, other in re.findall(r'"([^"\n]+)"|`([^`\n]+)`', read(file)):
+                found.add(one or other)
+    return found | set(read(ROOT / "Makefile").split("\n"))

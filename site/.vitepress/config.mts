@@ -42,7 +42,8 @@ function elsewhere(href: string, page: string): string {
   const [path = "", anchor] = href.split("#");
   const file = resolve(DOCS, dirname(page), path);
   if (!existsSync(file)) throw new Error(`docs/${page}: nothing is at ${href}`);
-  if (file.startsWith(`${DOCS}/`) && file.endsWith(".md")) return href;
+  const inside = relative(DOCS, file);
+  if (inside.endsWith(".md") && !/^(\.\.|examples)\//.test(inside)) return href;
   return `${SOURCE}/blob/main/${relative(ROOT, file)}${anchor ? `#${anchor}` : ""}`;
 }
 
@@ -52,6 +53,7 @@ export default defineConfig({
   title: "Vivavoce",
   description: "A self-hosted realtime voice-agent server",
   srcDir: DOCS,
+  srcExclude: ["examples/**"],
   outDir: resolve(ROOT, "dist/site"),
   cacheDir: resolve(SITE, "node_modules/.cache"),
   base: process.env.SITE_BASE ?? "/",
