@@ -40,7 +40,7 @@ SHIPPED, WORKED_WITH = ("serve", "image", "build"), ("dev", "node")
 ALLOWED = frozenset(
     {
         *("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MIT-0"),
-        *("PSF-2.0", "Unlicense", "Zlib"),
+        *("BlueOak-1.0.0", "PSF-2.0", "Unlicense", "Zlib"),
         *("MPL-2.0", "LGPL-2.0-or-later", "LGPL-2.1-or-later", "LGPL-3.0-only"),
     }
 )
@@ -250,7 +250,12 @@ def npm_licences(folder: str) -> dict[str, str]:
 
 
 def _hashed(package: Mapping[str, Any]) -> bool:
-    return bool(package.get("link")) or str(package.get("integrity")).startswith("sha512-")
+    """What comes inside another package is in the hash of that one."""
+    return (
+        bool(package.get("inBundle"))
+        or bool(package.get("link"))
+        or str(package.get("integrity")).startswith("sha512-")
+    )
 
 
 def _unhashed(name: str) -> list[str]:

@@ -245,6 +245,17 @@ export class Api {
     return this.ask(path, { signal, headers: { accept: "text/event-stream" } }, [], patience);
   }
 
+  /** Any other door that is read. */
+  get<Answer>(path: string, signal?: AbortSignal): Promise<Answer> {
+    return this.json(path, { signal: signal ?? null });
+  }
+
+  /** Any other door that changes something; null where it answers with nothing. */
+  async change<Answer>(method: "POST" | "PATCH" | "PUT" | "DELETE", path: string, body?: object): Promise<Answer | null> {
+    const response = await this.ask(path, { ...(body ? posted(body) : {}), method }, []);
+    return response.status === 204 ? null : ((await response.json()) as Answer);
+  }
+
   private async json<Answer>(
     path: string,
     init: RequestInit = {},

@@ -1,0 +1,19 @@
+/** The one client of the page, and what it does while somebody looks. */
+
+import { forcedTransport, Vivavoce } from "@vivavoce/client";
+
+export function makeClient(): Vivavoce {
+  const transport = forcedTransport(location.search);
+  const client = new Vivavoce({ url: document.baseURI, transport });
+  client.watch();
+  void client.recall().catch(() => undefined); // the server is not there yet, or asks who we are
+
+  // A browser has few connections to one server: those that nobody looks at are given back.
+  const look = () => {
+    if (document.visibilityState === "visible") client.work.open();
+    else client.work.close();
+  };
+  document.addEventListener("visibilitychange", look);
+  look();
+  return client;
+}
