@@ -24,7 +24,7 @@ PYTHON_CLIENTS := $(OTHERS)/.ready
 KEEPERS := .venv-tools
 KEEPING := $(KEEPERS)/.ready
 
-.PHONY: help run test test-full journey bench lint setup page packages models models-all clients frames clean docs site lock audit sbom
+.PHONY: help run test test-full journey bench lint setup page packages models models-all clients frames clean docs picture site lock audit sbom
 help: ## What there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
@@ -127,6 +127,10 @@ $(SITE): site/package.json site/package-lock.json site/.npmrc $(NODE)
 
 site: $(SITE) ## Build the documents' site: dist/site (SITE_BASE=/docs/ where it is not at the root)
 	PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix site run build
+
+picture: setup $(PAGE) models $(CLIENTS) ## Take the README's picture anew: docs/page.png
+	$(BIN)/python -m tests.browser.screens dist/screens written
+	cp dist/screens/written-desktop-light.png docs/page.png
 
 # With every file of a version, for every system; what is locked already stays, unless
 # constraints.txt says otherwise. UV_DEFAULT_INDEX names another index.

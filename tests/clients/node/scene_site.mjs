@@ -23,7 +23,7 @@ await play(async () => {
   });
   await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
   const origin = `http://127.0.0.1:${server.address().port}`;
-  const browser = await openBrowser();
+  const browser = await openBrowser({});
   const page = await browser.newPage();
   const asked = [];
   const wrong = [];
