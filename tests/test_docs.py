@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import ast
+import json
 import re
+import subprocess
 import tomllib
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -227,6 +229,20 @@ def test_the_apps_of_the_quickstart_are_the_ones_in_the_examples(page: str, name
     for name in names.split():
         file = ROOT / "docs" / "examples" / "app" / name
         assert f"\n{read(file)}```" in read(ROOT / "docs" / page), name
+
+
+def test_the_app_of_the_quickstart_is_set_up_as_it_says(tmp_path: Path) -> None:
+    """The commands of a shell; servers and npm are in `tests/clients/test_elsewhere.py`."""
+    page = read(ROOT / "docs" / "quickstart-app.md")
+    (copied,) = re.findall(r"^cp -r docs/examples/app my-app\n.+?$", page, re.M)
+    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    subprocess.run(["bash", "-ec", copied], cwd=tmp_path, check=True)
+    for name in ("element.html", "by-hand.js", "vite/main.js"):
+        said = read(tmp_path / "my-app" / name)
+        assert "voice.example.org" not in said
+        assert "http://127.0.0.1:8080" in said
+    version = json.loads(read(ROOT / "web" / "packages" / "client" / "package.json"))["version"]
+    assert page.count(f"vivavoce-client-{version}.tgz") == page.count("vivavoce-client-") == 2
 
 
 async def test_the_plug_in_can_be_loaded_and_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,6 +43,7 @@ await play(async () => {
   );
   await page.goto(`${origin}/${given.diagram}`);
   await page.locator(".diagram svg").first().waitFor();
+  await page.waitForFunction(() => document.querySelector(".undrawn") === null);
   const diagrams = await page.locator(".diagram svg").count();
   const screen = given.shot ? await page.screenshot({ path: given.shot }) : null;
   const others = asked.filter((url) => !url.startsWith(origin) && !/^(data|blob):/.test(url));
