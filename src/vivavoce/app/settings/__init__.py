@@ -130,8 +130,8 @@ class PlaceSettings(BaseSettings):
         default_factory=default_workspace, json_schema_extra={"shown": "~/vivavoce"}
     )
     """The one folder in which its tools read, write and run commands; made where it is not there.
-    With `VIVAVOCE_AUTH=jwt` each user has a folder in it. Nothing of the server may lie in it: where
-    it runs from a clone in `~/vivavoce`, the default is `~/vivavoce-workspace`."""
+    With `VIVAVOCE_AUTH=jwt` each user has a folder in it. Nothing of the server may lie in it:
+    where it runs from a clone in `~/vivavoce`, the default is `~/vivavoce-workspace`."""
     time_zone: str = Field(
         default_factory=_system_zone, json_schema_extra={"shown": "the machine's"}
     )
