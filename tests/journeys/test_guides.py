@@ -31,7 +31,7 @@ rules:
     say: "What time should it be?"
   - when: at half past eight
     call: {order_breakfast: {people: 2, at: "tomorrow, At half past eight"}}
-  - when: for three people
+  - when: make it three people
     call: {amend_intent: {changes: {people: 3}}}
   - result_of: "*"
     say: "That is ordered: {output.summary}."

@@ -1,6 +1,8 @@
 """The kitchen's backend: it takes the orders that the voice hands in.
 
     ORCHESTRATOR_SECRET=… python kitchen.py 3001
+
+The server has the same secret, and signs with it what it sends.
 """
 
 import base64
