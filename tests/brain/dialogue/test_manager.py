@@ -411,6 +411,14 @@ def test_a_failure_is_never_told_as_a_success() -> None:
     assert "The list is full." in told
 
 
+def test_what_is_kept_for_a_backend_that_is_down_is_not_told_as_undone() -> None:
+    down = {"success": False, "error": "The backend does not answer now.", "status": "pending"}
+    talk = Talk(backend=lambda tool, given: down)
+    told = talk.says("remind me to nap at 6", remind(what="nap", when="at 6"))
+    assert "not confirmed yet" in told
+    assert "nothing has changed" not in told
+
+
 @pytest.mark.parametrize("output", ["", "{}", "ok", "[]", "null", '{"status": "failed"}', "{"])
 def test_what_cannot_be_read_is_no_success(output: str) -> None:
     talk = Talk(backend=lambda tool, given: output)
