@@ -47,7 +47,7 @@ function elsewhere(href: string, page: string): string {
   return `${SOURCE}/blob/main/${relative(ROOT, file)}${anchor ? `#${anchor}` : ""}`;
 }
 
-const icon = readFileSync(resolve(ROOT, "web/src/ui/icon.svg"), "utf8");
+const icon = readFileSync(resolve(ROOT, "web/src/style/icon.svg"), "utf8");
 
 export default defineConfig({
   title: "Vivavoce",
