@@ -54,6 +54,7 @@ export default defineConfig({
   description: "A self-hosted realtime voice-agent server",
   srcDir: DOCS,
   srcExclude: ["examples/**"],
+  ignoreDeadLinks: "localhostLinks", // addresses of a server of the reader's
   outDir: resolve(ROOT, "dist/site"),
   cacheDir: resolve(SITE, "node_modules/.cache"),
   base: process.env.SITE_BASE ?? "/",
