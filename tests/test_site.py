@@ -33,6 +33,8 @@ def test_the_sources_that_the_site_links_to_are_the_projects() -> None:
     config = read(SITE / ".vitepress" / "config.mts")
     (source,) = re.findall(r'^const SOURCE = "(.+)";$', config, re.M)
     assert f'Source = "{source}"' in read(ROOT / "pyproject.toml")
+    (icon,) = re.findall(r'resolve\(ROOT, "(.+svg)"\)', config)
+    assert (ROOT / icon).is_file(), "the page's icon is the site's"
 
 
 @pytest.mark.full

@@ -309,3 +309,15 @@ def test_a_known_fault_fails_the_audit_and_is_shown(
     )
     assert chain.audit(clean, worse) == 1
     assert "  vite high" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("folder", chain.NPM)
+def test_a_lock_of_npm_has_every_package_that_its_packages_name_for_other_systems(
+    folder: str,
+) -> None:
+    """A release that a registry has for one system only makes `npm ci` refuse the lock."""
+    packages = chain.npm_packages(folder)
+    there = {name.rpartition("node_modules/")[2] for name in packages}
+    for name, each in packages.items():
+        lacking = set(each.get("optionalDependencies", ())) - there
+        assert not lacking, f"{folder}: {name} names {sorted(lacking)}"

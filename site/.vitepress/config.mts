@@ -47,13 +47,14 @@ function elsewhere(href: string, page: string): string {
   return `${SOURCE}/blob/main/${relative(ROOT, file)}${anchor ? `#${anchor}` : ""}`;
 }
 
-const icon = readFileSync(resolve(ROOT, "web/src/ui/icon.svg"), "utf8");
+const icon = readFileSync(resolve(ROOT, "web/src/style/icon.svg"), "utf8");
 
 export default defineConfig({
   title: "Vivavoce",
   description: "A self-hosted realtime voice-agent server",
   srcDir: DOCS,
   srcExclude: ["examples/**"],
+  ignoreDeadLinks: "localhostLinks", // addresses of a server of the reader's
   outDir: resolve(ROOT, "dist/site"),
   cacheDir: resolve(SITE, "node_modules/.cache"),
   base: process.env.SITE_BASE ?? "/",

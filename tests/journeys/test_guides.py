@@ -97,9 +97,10 @@ class Guide:
         return done
 
     def environment(self) -> dict[str, str]:
+        script = {"VIVAVOCE_SCRIPT": str(self.home / "script.yaml")}
         return here(self.home) | {
+            **(script if self.brain == "scripted" else {}),
             "VIVAVOCE_BRAIN": self.brain,
-            "VIVAVOCE_SCRIPT": str(self.home / "script.yaml"),
             "PYTHONPATH": str(self.home / "packages"),
             "COLUMNS": "200",
         }
