@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -82,7 +83,7 @@ async def test_no_user_has_all_turns_and_some_have_none(backend: Backend) -> Non
             for n in range(3)
         ]  # fmt: skip
         await store.commit([Put(one) for one in (*mine, *theirs)])
-        asked = {"now": at(30), "until": at(60), "of_user": 2}
+        asked: dict[str, Any] = {"now": at(30), "until": at(60), "of_user": 2}
         first = await store.claim_pushes(limit=4, but=["eve"], **asked)
         assert sorted(one.about for one in first) == ["due:a0", "due:a1", "due:bob0", "due:bob1"]
         rest = await store.claim_pushes(limit=9, **asked)

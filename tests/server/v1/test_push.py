@@ -585,7 +585,12 @@ async def test_nobody_waits_for_the_push_service_that_another_named(tmp_path: Pa
     async with tar_pit() as pit, push_service() as service:
         hosts = f"{service.url.removeprefix('http://')},{pit}"
         clock = ManualClock()
-        given = {"agent": "flux", "push_allowed_hosts": hosts, "time_zone": "UTC", "clock": clock}
+        given: dict[str, Any] = {
+            "agent": "flux",
+            "push_allowed_hosts": hosts,
+            "time_zone": "UTC",
+            "clock": clock,
+        }
         async with doors(tmp_path, **given) as d:
             s = Set(d, service, clock)
             eve = {"x-user-id": "eve"}
