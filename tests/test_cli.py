@@ -572,6 +572,8 @@ def test_a_token_is_shown_once_listed_by_its_name_and_revoked(
     )
     assert main(["token", "create", "grafana"]) == 2
     assert "there is a token 'grafana' already" in capsys.readouterr().err
+    assert main(["token", "create", "VIVAVOCE_AUTH_TOKEN"]) == 2
+    assert "is the name of the token that is a setting" in capsys.readouterr().err
     assert main(["token", "list"]) == 0
     listed = capsys.readouterr().out
     assert re.search(r"grafana +developer +\S+ +\S+ +works", listed)

@@ -326,6 +326,7 @@ def assemble(
             work=work,
             questions=questions,
             approvals=approvals,
+            stands=tokens.stands,
         ),
     )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -56,6 +57,8 @@ from vivavoce.wire.records.work import (
 
 _SHOWN = 120  # characters of what a call is about to do, in the question
 _WORK = 1_000  # tasks whose reading is remembered
+_UNFIT, _LONGEST_NAME = re.compile(r"[^A-Za-z0-9_-]+"), 64
+"""Of names of tools, as function calling has them."""
 _PIN = "mcp:"
 """Before a server's name: what it says of its tools, as the user agreed to it. No tool has it."""
 
@@ -129,7 +132,9 @@ class Gatekeeper:
     async def permitted(
         self, tool: str, arguments: Mapping[str, Any], question: str, task: Task
     ) -> bool:
-        """For what an agent does with tools of its own; they are taken to change things."""
+        """For what an agent does with tools of its own; they are taken to change things. They are
+        called whatever somebody else called them."""
+        tool = _UNFIT.sub("_", tool)[:_LONGEST_NAME] or "_"
         wants = f"do this: {question}" if question else f"use {tool}"
         if self._tools is not None and self._definition(tool) is not None:
             wants = self._tools.wants(tool, arguments)  # one of ours, under our words
