@@ -284,6 +284,12 @@ class TaskChange(_Change):
     status: Literal["active", "completed"] = LEFT_OUT
 
 
+class TaskMove(Request):
+    """To another time, this once."""
+
+    to: Moment
+
+
 class DoneChange(Request):
     """Is it done, or still to be done?"""
 
