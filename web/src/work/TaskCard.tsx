@@ -42,7 +42,7 @@ function Going({ task, acting, fault, actions }: Props) {
         <p className="font-medium">{task.title}</p>
         <Cancel title={task.title} acting={acting} cancel={() => void actions.cancel(task.id)} />
       </div>
-      <p className="text-small text-quiet" aria-live="polite">
+      <p className="text-small text-quiet">
         {[agentWords(task), question ? status : task.progress || status].filter(Boolean).join(" · ")}
       </p>
       {percentage !== null && percentage !== undefined && (

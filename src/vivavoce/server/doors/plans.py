@@ -166,10 +166,12 @@ async def task_done(here: Here, user: User, task_id: UUID) -> s.TodoView:
 async def move_task(here: Here, user: User, task_id: UUID, body: s.TaskMove) -> s.TodoView:
     """Its next time is another, this once: one that recurs goes on by its rule. 409 if it is
     done, or has no time."""
-    (shown,) = await _shown(here, [await here.agenda.todo(str(task_id), user)])
-    if shown.scheduled_at is None:
+    todo = await here.agenda.todo(str(task_id), user)
+    (following,) = await here.intents.dues([todo], here.clock.now())
+    of = body.of or following or todo.scheduled_at
+    if of is None:
         raise Conflict("It has no time that could be moved.")
-    moved = await here.agenda.put_off(str(task_id), user, of=shown.scheduled_at, to=body.to)
+    moved = await here.agenda.put_off(str(task_id), user, of=of, to=body.to)
     (shown,) = await _shown(here, [moved])
     return shown
 

@@ -288,6 +288,7 @@ class TaskMove(Request):
     """To another time, this once."""
 
     to: Moment
+    of: Moment | None = Field(default=None, description="Which of its times; null: the next")
 
 
 class DoneChange(Request):
