@@ -46,7 +46,7 @@ function Form({ what, close, rename }: Props & { what: NonNullable<Props["what"]
   };
   return (
     <form className="grid gap-4" aria-busy={saving} onSubmit={(event) => void submit(event)}>
-      <Field label={i18n._("Name")}>
+      <Field label={i18n._("Name of the conversation")}>
         {(id) => (
           <Input
             ref={field}

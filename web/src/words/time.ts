@@ -36,7 +36,7 @@ export function planWords(i18n: I18n, at: string, now = Date.now()): string {
   const date = new Date(at);
   const days = daysFrom(date, now);
   const time = clockWords(i18n, at);
-  return i18n._("{day}, {time}", { day: dayWords(i18n, date, days), time });
+  return `${dayWords(i18n, date, days)}, ${time}`;
 }
 
 export function clockWords(i18n: I18n, at: string): string {

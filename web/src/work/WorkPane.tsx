@@ -52,7 +52,7 @@ export default function WorkPane() {
       void plans.tick(todo).then(() => (final ? toast(words) : undo(words, () => plans.untick(todo, true))), refused);
     },
     move(todo, to) {
-      const words = i18n._("{title}: {when}", { title: visible(todo.title), when: planWords(i18n, to) });
+      const words = i18n._("Moved: {title}, {when}", { title: visible(todo.title), when: planWords(i18n, to) });
       const from = todo.scheduled_at;
       const back = { ...todo, scheduled_at: to };
       void plans.move(todo, to).then(() => (from ? undo(words, () => plans.move(back, from)) : toast(words)), refused);
