@@ -27,8 +27,8 @@ function oftenWords(i18n: I18n, parts: Map<string, string>): string | null {
       const daily = parts.get("FREQ") === "DAILY";
       if (days.length === 0) {
         return daily
-          ? i18n._("{count, plural, one {every day} other {every # days}}", { count })
-          : i18n._("{count, plural, one {every week} other {every # weeks}}", { count });
+          ? (count === 1 ? i18n._("every day") : i18n._("every {count} days", { count }))
+          : (count === 1 ? i18n._("every week") : i18n._("every {count} weeks", { count }));
       }
       if (count > 1 && daily) return null;
       const named = daysWords(i18n, days);
@@ -40,12 +40,12 @@ function oftenWords(i18n: I18n, parts: Map<string, string>): string | null {
       if (days.length > 0 || numbers.length > 1) return null;
       if (numbers[0] === "-1") return count === 1 ? i18n._("on the last day of each month") : null;
       const day = numbers[0];
-      if (day === undefined) return i18n._("{count, plural, one {every month} other {every # months}}", { count });
+      if (day === undefined) return (count === 1 ? i18n._("every month") : i18n._("every {count} months", { count }));
       return count === 1 && Number(day) > 0 ? i18n._("every month on day {day}", { day }) : null;
     }
     case "YEARLY":
       if (days.length + numbers.length > 0) return null;
-      return i18n._("{count, plural, one {every year} other {every # years}}", { count });
+      return (count === 1 ? i18n._("every year") : i18n._("every {count} years", { count }));
     default:
       return null;
   }
@@ -55,7 +55,7 @@ function setWords(i18n: I18n, days: readonly string[]): string | null {
   const set = DAYS.filter((day) => days.includes(day)).join();
   if (set === "MO,TU,WE,TH,FR") return i18n._("every weekday");
   if (set === "SA,SU") return i18n._("at the weekend");
-  return set === DAYS.join() ? i18n._("{count, plural, one {every day} other {every # days}}", { count: 1 }) : null;
+  return set === DAYS.join() ? i18n._("every day") : null;
 }
 
 function daysWords(i18n: I18n, days: readonly string[]): string {
@@ -74,6 +74,6 @@ function endWords(i18n: I18n, parts: Map<string, string>): string[] {
     words.push(i18n._("until {date}", { date }));
   }
   const count = parts.get("COUNT");
-  if (count) words.push(i18n._("{count, plural, one {once} other {# times}}", { count: Number(count) }));
+  if (count) words.push(count === "1" ? i18n._("once") : i18n._("{count} times", { count }));
   return words;
 }
