@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { NO_WORK, type Work } from "@vivavoce/client";
 import { Asked } from "../src/approvals/Approvals";
 import { Transcript } from "../src/conversation/Transcript";
+import { TooltipProvider } from "../src/parts/tooltip";
 import { Tray } from "../src/work/Tray";
 import { anApproval, aTask } from "../packages/client/tests/scene";
 import { drawn, drawnIn } from "./drawn";
@@ -11,7 +12,11 @@ const never = () => undefined;
 const actions = { cancel: nothing, answer: nothing, noted: nothing, seen: () => undefined };
 
 function tray(work: Partial<Work>, quiet = false): string {
-  return drawn(<Tray work={{ ...NO_WORK, ...work }} actions={actions} quiet={quiet} done={never} snooze={never} />);
+  return drawn(
+    <TooltipProvider>
+      <Tray work={{ ...NO_WORK, ...work }} actions={actions} quiet={quiet} done={never} snooze={never} />
+    </TooltipProvider>,
+  );
 }
 
 function approvals(work: Partial<Work>): string {

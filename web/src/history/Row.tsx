@@ -2,7 +2,7 @@
 
 import { useLingui } from "@lingui/react";
 import { badgeOf, type ConversationInfo, type History, nameOf, previewOf } from "@vivavoce/client";
-import { Braces, Ellipsis, FileText, Mic, Pencil, Share2, Trash2 } from "lucide-react";
+import { AudioLines, Braces, Ellipsis, FileText, Mic, Pencil, Share2, Trash2 } from "lucide-react";
 import { type MouseEvent, useRef } from "react";
 import { Badge } from "../parts/badge";
 import { Button } from "../parts/button";
@@ -59,7 +59,7 @@ function Item({ one, history, actions, talking }: Props) {
       <span className="truncate font-medium">{known(i18n, nameOf(one))}</span>
       {preview && <span className="truncate text-small text-quiet">{preview}</span>}
       <span className="flex flex-wrap items-center gap-x-2 gap-y-1 text-tiny text-quiet">
-        <Badge>{typeWords(i18n, one.context_type)}</Badge>
+        <Type type={one.context_type} intent={one.extracted_intent} />
         {badge && <Badge tone="accent">{known(i18n, badge)}</Badge>}
         <span>
           {whenWords(i18n, one.last_message_at ?? one.created_at)} ·{" "}
@@ -69,6 +69,20 @@ function Item({ one, history, actions, talking }: Props) {
     </button>
   );
 }
+
+/** What kind it is, where the intent does not say the same. */
+function Type({ type, intent }: { type: string; intent: string | null }) {
+  const { i18n } = useLingui();
+  const words = typeWords(i18n, type);
+  if (type === "voice") return <AudioLines className="size-3.5" role="img" aria-label={words} />;
+  return intent === INTENTS.get(type) ? null : <Badge>{words}</Badge>;
+}
+
+const INTENTS = new Map([
+  ["goal", "GOAL"],
+  ["task", "NEW_TASK"],
+  ["reschedule", "RESCHEDULE_TASK"],
+]);
 
 function More({ one, actions, talking }: Props) {
   const { i18n } = useLingui();

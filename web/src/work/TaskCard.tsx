@@ -89,6 +89,7 @@ function Cancel({ title, acting, cancel }: { title: string; acting: boolean; can
     <Button
       tone={sure ? "bad" : "quiet"}
       disabled={acting}
+      className="-my-1.5 -mr-2"
       aria-label={`${words} ${title}`}
       onClick={press}
     >

@@ -2,10 +2,11 @@
 
 import { useLingui } from "@lingui/react";
 import { type Due, inOrder, isNew, over, visible, type Work } from "@vivavoce/client";
-import { AlarmClock, Check, Clock } from "lucide-react";
+import { AlarmClock, Check, Clock, X } from "lucide-react";
 import { Button } from "../parts/button";
 import { Card } from "../parts/card";
 import { Problem } from "../parts/pane";
+import { Tooltip } from "../parts/tooltip";
 import { known } from "../words/known";
 import { agoWords } from "../words/time";
 import { workWords } from "../words/work";
@@ -105,6 +106,11 @@ function DueCard({ one, acting, noted, done, snooze }: DueProps) {
           <p className="font-medium wrap-anywhere">{visible(one.title)}</p>
           <p className="text-small text-quiet">{i18n._("Due {when}", { when: agoWords(i18n, one.due_at) })}</p>
         </div>
+        <Tooltip words={i18n._("Got it")}>
+          <Button tone="quiet" size="small icon" className="-mt-2 -mr-2" disabled={acting} aria-label={`${i18n._("Got it")}: ${visible(one.title)}`} onClick={noted}>
+            <X aria-hidden="true" />
+          </Button>
+        </Tooltip>
       </div>
       <div className="flex flex-wrap gap-2">
         <Button tone="soft" disabled={acting} data-testid="due-done" onClick={done}>
@@ -115,10 +121,6 @@ function DueCard({ one, acting, noted, done, snooze }: DueProps) {
         <Button disabled={acting} data-testid="due-later" onClick={snooze}>
           <Clock aria-hidden="true" />
           {i18n._("In 10 minutes")}
-          {about}
-        </Button>
-        <Button tone="quiet" disabled={acting} onClick={noted}>
-          {i18n._("Got it")}
           {about}
         </Button>
       </div>
