@@ -47,7 +47,8 @@ async def test_goals_tasks_and_talks_are_kept_as_the_page_shows_them(tmp_path: P
     assert whole["name"].endswith("-spanish-mexico.json")
     assert wish["says"][0] in json.dumps(json.loads(whole["text"]), ensure_ascii=False)
     shared, instead = told.one("shared"), told.one("instead")
-    assert shared["name"] == instead["name"] == markdown["name"].replace(".md", ".txt")
+    assert instead["name"] == markdown["name"]
+    assert shared["name"] == markdown["name"].replace(".md", ".txt")
     assert shared["type"] == "text/plain"
     assert wish["name"] in shared["text"]
 
