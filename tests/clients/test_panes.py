@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -22,7 +22,7 @@ async def test_goals_tasks_and_talks_are_kept_as_the_page_shows_them(tmp_path: P
     wish = {
         "wav": str(sound.microphone(tmp_path / "microphone.wav", b"")),
         "says": ["I want to learn Spanish.", "I'm going to Mexico in three months."],
-        "tonight": f"{datetime.now():%Y-%m-%d}T23:59",
+        "tonight": f"{datetime.now(UTC).astimezone():%Y-%m-%d}T23:59",
         "name": "Spanish & Mexico",
         "search": "mexi",
     }

@@ -85,7 +85,7 @@ export function Found({ history, archive, actions, talking, scroller }: Props) {
   const { i18n } = useLingui();
   return (
     <>
-      <div className="sticky top-0 z-10 -mx-2 bg-paper px-2 pb-3">
+      <div className="sticky top-0 z-10 -mx-2 bg-paper px-2 pt-1 pb-3">
         <div className="relative">
           <Search className="absolute top-3 left-3.5 size-5 text-quiet" aria-hidden="true" />
           <Input

@@ -50,6 +50,7 @@ function Form({ what, close, rename }: Props & { what: NonNullable<Props["what"]
         {(id) => (
           <Input
             ref={field}
+            autoFocus
             id={id}
             name="title"
             required

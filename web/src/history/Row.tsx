@@ -34,7 +34,7 @@ export function Row(props: Props) {
   const asked = history.doomed?.id === one.id;
   return (
     <>
-      <div className="group flex items-start gap-1 rounded-card pr-1 hover:bg-well has-[[aria-current]]:bg-tint">
+      <div className="group relative rounded-card hover:bg-well has-[[aria-current]]:bg-tint">
         <Item {...props} />
         <More {...props} />
       </div>
@@ -50,13 +50,13 @@ function Item({ one, history, actions, talking }: Props) {
   return (
     <button
       type="button"
-      className="grid min-w-0 flex-1 gap-0.5 rounded-card px-3 py-2.5 text-left disabled:opacity-60"
+      className="grid w-full min-w-0 gap-0.5 rounded-card px-3 py-2.5 text-left disabled:opacity-60"
       data-testid="conversation"
       aria-current={history.past?.id === one.id ? "true" : undefined}
       disabled={talking}
       onClick={() => actions.show(one.id, nameOf(one))}
     >
-      <span className="truncate font-medium">{known(i18n, nameOf(one))}</span>
+      <span className="truncate pr-8 font-medium">{known(i18n, nameOf(one))}</span>
       {preview && <span className="truncate text-small text-quiet">{preview}</span>}
       <span className="flex flex-wrap items-center gap-x-2 gap-y-1 text-tiny text-quiet">
         <Type type={one.context_type} intent={one.extracted_intent} />
@@ -95,7 +95,7 @@ function More({ one, actions, talking }: Props) {
           size="small icon"
           data-testid="more"
           aria-label={i18n._("What to do with {name}", { name })}
-          className="mt-1.5 wide:opacity-60 wide:group-hover:opacity-100 wide:focus-visible:opacity-100"
+          className="absolute top-1 right-1 wide:opacity-60 wide:group-hover:opacity-100 wide:focus-visible:opacity-100"
         >
           <Ellipsis aria-hidden="true" />
         </Button>

@@ -88,7 +88,7 @@ function TodoForm({ todo, save, close }: { todo: TodoView | null; save: Props["s
     <Form close={close} save={async () => void (Object.keys(wish()).length > 0 && (await save(wish(), todo)))}>
       <Field label={i18n._("What is to be done?")}>
         {(id) => (
-          <Input id={id} name="title" required pattern=".*\S.*" maxLength={LONGEST.title} value={title} onChange={(e) => setTitle(e.target.value)} />
+          <Input id={id} name="title" autoFocus required pattern=".*\S.*" maxLength={LONGEST.title} value={title} onChange={(e) => setTitle(e.target.value)} />
         )}
       </Field>
       <Field label={i18n._("Reminded")}>
@@ -145,7 +145,7 @@ function GoalForm({ goal, save, close }: { goal: GoalView | null; save: Props["s
     <Form close={close} save={async () => void (Object.keys(wish()).length > 0 && (await save(wish(), goal)))}>
       <Field label={i18n._("What do you want to reach?")}>
         {(id) => (
-          <Input id={id} name="statement" required minLength={3} pattern=".*\S.*" maxLength={LONGEST.statement} value={statement} onChange={(e) => setStatement(e.target.value)} />
+          <Input id={id} name="statement" autoFocus required minLength={3} pattern=".*\S.*" maxLength={LONGEST.statement} value={statement} onChange={(e) => setStatement(e.target.value)} />
         )}
       </Field>
       <Field label={i18n._("By when")}>
