@@ -3,7 +3,7 @@ import { NO_WORK, type Work } from "@vivavoce/client";
 import { Asked } from "../src/approvals/Approvals";
 import { Transcript } from "../src/conversation/Transcript";
 import { TooltipProvider } from "../src/parts/tooltip";
-import { Tray } from "../src/work/Tray";
+import { Handed, Tray } from "../src/work/Tray";
 import { anApproval, aTask } from "../packages/client/tests/scene";
 import { drawn, drawnIn } from "./drawn";
 
@@ -15,6 +15,7 @@ function tray(work: Partial<Work>, quiet = false): string {
   return drawn(
     <TooltipProvider>
       <Tray work={{ ...NO_WORK, ...work }} actions={actions} quiet={quiet} done={never} snooze={never} />
+      <Handed work={{ ...NO_WORK, ...work }} actions={actions} />
     </TooltipProvider>,
   );
 }

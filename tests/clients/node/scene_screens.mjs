@@ -103,7 +103,7 @@ const STATES = {
   async work(page) {
     await toWork(page);
     await page.waitForSelector(at("tasks"));
-    await page.click(`${at("tasks")} summary >> nth=1`);
+    await page.click(`${at("handed")} summary >> nth=1`);
   },
   async plans(page) {
     await toWork(page);

@@ -1,7 +1,7 @@
 /** What waits for the user, and delegated work: what is due, what asks, what goes on, what is over. */
 
 import { useLingui } from "@lingui/react";
-import { type Due, inOrder, isNew, over, visible, type Work } from "@vivavoce/client";
+import { type Due, inOrder, isNew, over, type Task, visible, type Work } from "@vivavoce/client";
 import { AlarmClock, Check, Clock, X } from "lucide-react";
 import { Button } from "../parts/button";
 import { Card } from "../parts/card";
@@ -30,20 +30,7 @@ export function Tray({ work, actions, quiet, done, snooze }: Props) {
   const { tasks, questions, due, unread } = work;
   const problem = quiet ? null : unread;
   if (tasks.length + questions.length + due.length === 0 && !problem) return null;
-  const ordered = inOrder(work);
-  const read = ordered.filter((task) => over(task) && !isNew(task, work));
-  const early = read.slice(SHOWN);
-  const cards = (some: readonly (typeof tasks)[number][]) =>
-    some.map((task) => (
-      <TaskCard
-        key={task.id}
-        task={task}
-        fresh={isNew(task, work)}
-        acting={work.acting.includes(task.id)}
-        fault={work.faults[task.id] ?? null}
-        actions={actions}
-      />
-    ));
+  const ordered = inOrder(work).filter((task) => task.question);
   return (
     <div data-testid="tasks" className="grid gap-3">
       {/* How many there are is said aloud; how each gets on would be too much. */}
@@ -73,18 +60,45 @@ export function Tray({ work, actions, quiet, done, snooze }: Props) {
             </Card>
           </li>
         ))}
-        {cards(ordered.filter((task) => !early.includes(task)))}
+        {cards(work, ordered, actions)}
       </ul>
+    </div>
+  );
+}
+
+/** Delegated work that goes on or is over, and asks nothing. */
+export function Handed({ work, actions }: Pick<Props, "work" | "actions">) {
+  const { i18n } = useLingui();
+  const ordered = inOrder(work).filter((task) => !task.question);
+  if (ordered.length === 0) return null;
+  const early = ordered.filter((task) => over(task) && !isNew(task, work)).slice(SHOWN);
+  return (
+    <section aria-label={i18n._("Handed over")} data-testid="handed" className="grid gap-3">
+      <h3 className="text-small font-semibold text-quiet">{i18n._("Handed over")}</h3>
+      <ul className="grid gap-3">{cards(work, ordered.filter((task) => !early.includes(task)), actions)}</ul>
       {early.length > 0 && (
         <details>
           <summary className="cursor-pointer py-1.5 text-small text-quiet">
             {i18n._("{count} earlier", { count: early.length })}
           </summary>
-          <ul className="grid gap-3 pt-2">{cards(early)}</ul>
+          <ul className="grid gap-3 pt-2">{cards(work, early, actions)}</ul>
         </details>
       )}
-    </div>
+    </section>
   );
+}
+
+function cards(work: Work, some: readonly Task[], actions: WorkActions) {
+  return some.map((task) => (
+    <TaskCard
+      key={task.id}
+      task={task}
+      fresh={isNew(task, work)}
+      acting={work.acting.includes(task.id)}
+      fault={work.faults[task.id] ?? null}
+      actions={actions}
+    />
+  ));
 }
 
 interface DueProps {

@@ -19,7 +19,7 @@ import { HintList } from "./HintList";
 import { type Editing, PlanDialog } from "./PlanForm";
 import { useGoals, usePlans, useTodos } from "./plans";
 import { type TodoActions, TodoRow } from "./TodoRow";
-import { Tray } from "./Tray";
+import { Handed, Tray } from "./Tray";
 
 export type WorkActions = Pick<WorkClient, "cancel" | "answer" | "seen" | "noted">;
 
@@ -122,6 +122,7 @@ export default function WorkPane() {
         {later.length > 0 && <Section name={i18n._("Later")} testid="later">{rows(later)}</Section>}
         {anywhen.length > 0 && <Section name={i18n._("At a place")} testid="anywhen">{rows(anywhen)}</Section>}
         {empty && (todos.isPending && there ? <Nothing>{i18n._("One moment…")}</Nothing> : <Empty />)}
+        <Handed work={work} actions={client.work} />
         {there && <DoneList todoActions={actions} reopen={(goal) => goalActions.reach(goal, false)} />}
       </div>
       <PlanDialog
