@@ -173,6 +173,13 @@ def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
             ]
             + [
                 {
+                    "include-name": f"POST /api/v1/tasks/{{task_id}}/{how}",
+                    "parameters": {"path.task_id": _one_of("todos")},
+                }
+                for how in ("move", "done")
+            ]
+            + [
+                {
                     "include-name": "POST /sessions/{session_id}/provider",
                     "parameters": {
                         "path.session_id": live,
@@ -423,6 +430,8 @@ GET /api/v1/tasks
 GET /api/v1/tasks/{task_id}
 POST /api/v1/tasks
 PATCH /api/v1/tasks/{task_id}
+POST /api/v1/tasks/{task_id}/move
+POST /api/v1/tasks/{task_id}/done
 DELETE /api/v1/tasks/{task_id}
 GET /api/v1/reminders
 POST /api/v1/reminders/{reminder_id}/seen
