@@ -47,6 +47,7 @@ ANSWERS: tuple[type[BaseModel], ...] = (
     conversations.PreferencesResponse,
     conversations.UsageResponse,
     status.StatusResponse,
+    status.ConfigResponse,
     status.VoicesResponse,
     problems.ErrorResponse,
 )

@@ -2,15 +2,22 @@ import { describe, expect, test } from "vitest";
 import { NO_WORK, type Work } from "@vivavoce/client";
 import { Asked } from "../src/approvals/Approvals";
 import { Transcript } from "../src/conversation/Transcript";
-import { Tray } from "../src/work/WorkPane";
+import { TooltipProvider } from "../src/parts/tooltip";
+import { Handed, Tray } from "../src/work/Tray";
 import { anApproval, aTask } from "../packages/client/tests/scene";
 import { drawn, drawnIn } from "./drawn";
 
 const nothing = async () => undefined;
+const never = () => undefined;
 const actions = { cancel: nothing, answer: nothing, noted: nothing, seen: () => undefined };
 
 function tray(work: Partial<Work>, quiet = false): string {
-  return drawn(<Tray work={{ ...NO_WORK, ...work }} actions={actions} quiet={quiet} />);
+  return drawn(
+    <TooltipProvider>
+      <Tray work={{ ...NO_WORK, ...work }} actions={actions} quiet={quiet} done={never} snooze={never} />
+      <Handed work={{ ...NO_WORK, ...work }} actions={actions} />
+    </TooltipProvider>,
+  );
 }
 
 function approvals(work: Partial<Work>): string {
@@ -20,22 +27,22 @@ function approvals(work: Partial<Work>): string {
 }
 
 test("what is due is in the work pane, with a way to put it away", () => {
-  const shown = tray({ due: [{ id: "r1", title: "Call mum", due_at: new Date().toISOString() }] });
+  const shown = tray({ due: [{ id: "r1", task_id: "x", title: "Call mum", due_at: new Date().toISOString() }] });
   expect(shown).toContain("Call mum");
   expect(shown).toContain("Due just now");
-  expect(shown).toContain("Got it");
+  for (const words of ["Got it", "Done", "In 10 minutes"]) expect(shown).toContain(words);
 });
 
 describe("the work pane", () => {
-  test("says that there is nothing to do", () => {
-    expect(tray({})).toContain("Nothing to do.");
-    expect(tray({ unread: "Busy." }, true)).not.toContain("Busy.");
+  test("takes no room without tasks, and says why there are none", () => {
+    expect(tray({})).toBe("");
+    expect(tray({ unread: "Busy." }, true)).toBe("");
     expect(tray({ unread: "Busy." })).toContain("Tasks could not be read: Busy.");
   });
 
   test("shows who is at it, the last word and how far it is", () => {
     const running = tray({ tasks: [aTask({ phase: "planner", progress: "Reading", percentage: 40 })] });
-    expect(running).toContain('aria-live="polite">planner · Reading');
+    expect(running).toContain("planner · Reading");
     expect(running).toMatch(/<progress max="100"[^>]*value="40"/);
     expect(running).toContain("Cancel");
     expect(tray({ tasks: [aTask({ percentage: null })] })).not.toContain("<progress");

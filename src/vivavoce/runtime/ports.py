@@ -197,6 +197,10 @@ class AgendaStore(Plans, Protocol):
         """In order of goal and position."""
         ...
 
+    async def done_todos(self, *, user_id: str, limit: int, offset: int = 0) -> list[Todo]:
+        """Those that are ticked off, the last one first."""
+        ...
+
     async def to_look_at(self, *, before: datetime, limit: int) -> list[Watch]:
         """To-dos of every user that somebody has to look at by then, the first one first."""
         ...

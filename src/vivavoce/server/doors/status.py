@@ -238,10 +238,17 @@ class AmplifierConfig(View):
     approval_policy: str
 
 
+class AgentConfig(View):
+    name: str
+    description: str
+    hints: list[str] = Field(description="What one could say to it")
+
+
 class ConfigResponse(View):
     service: ServiceConfig
     realtime: RealtimeConfig
     amplifier: AmplifierConfig
+    agent: AgentConfig
 
 
 Milliseconds = Annotated[int, Field(ge=0, le=60_000), NUMBER]
@@ -567,6 +574,7 @@ async def config(here: Here, user: User) -> ConfigResponse:
             tool_timeout=options.tool_timeout,
             approval_policy=profile.agent.approval.changes,
         ),
+        agent=AgentConfig.of(profile.agent),
     )
 
 

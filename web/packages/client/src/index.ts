@@ -44,7 +44,7 @@ export {
   words,
 } from "./session/words.js";
 export type { WorkClient } from "./session/work/client.js";
-export { type Approval, NO_WORK, over, type Task, type Work } from "./session/work/work.js";
+export { type Approval, type Due, NO_WORK, over, type Task, type Work } from "./session/work/work.js";
 export {
   agentWords,
   agoWords,

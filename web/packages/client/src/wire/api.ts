@@ -207,8 +207,13 @@ export class Api {
     return this.json(`api/v1/conversations?limit=${limit}&offset=${offset}`);
   }
 
-  search(words: string): Promise<SearchResponse> {
-    return this.json(`api/v1/conversations/search?q=${encodeURIComponent(words)}`);
+  search(words: string, limit: number): Promise<SearchResponse> {
+    return this.json(`api/v1/conversations/search?q=${encodeURIComponent(words)}&limit=${limit}`);
+  }
+
+  renameConversation(id: string, title: string): Promise<ConversationInfo> {
+    const init = { ...posted({ title }), method: "PATCH" };
+    return this.json(`api/v1/conversations/${encodeURIComponent(id)}`, init);
   }
 
   /** The last ones, or the last ones before one of them. */
@@ -248,6 +253,14 @@ export class Api {
   /** Any other door that is read. */
   get<Answer>(path: string, signal?: AbortSignal): Promise<Answer> {
     return this.json(path, { signal: signal ?? null });
+  }
+
+  /** A door that answers with a file, under the name that the server gave it. */
+  async file(path: string): Promise<File> {
+    const response = await this.ask(path, {});
+    const named = /filename="([^"]+)"/.exec(response.headers.get("content-disposition") ?? "")?.[1];
+    const type = response.headers.get("content-type") ?? "application/octet-stream";
+    return new File([await response.blob()], named ?? "file", { type });
   }
 
   /** Any other door that changes something; null where it answers with nothing. */
