@@ -1,10 +1,12 @@
 import { defineConfig } from "vite";
+import { VitePWA } from "vite-plugin-pwa";
 
 const server = "http://127.0.0.1:8080";
 const doors = ["/session", "/sessions", "/sdp", "/audio", "/events", "/ready", "/ice-config", "/v1", "/api", "/tasks", "/approvals", "/worklets.js"];
 
 export default defineConfig({
   base: "./", // also behind a proxy that puts a path in front
+  plugins: [reach()],
   build: {
     outDir: "../src/vivavoce/server/static",
     emptyOutDir: true,
@@ -19,3 +21,46 @@ export default defineConfig({
     proxy: Object.fromEntries(doors.map((door) => [door, { target: server, ws: true }])),
   },
 });
+
+/** What makes an app of the page: its manifest, and its service worker (`src/sw.ts`) with the list
+ * of what it keeps. The icons are in `public/`, made by `icons.mjs`. */
+function reach() {
+  return VitePWA({
+    strategies: "injectManifest",
+    srcDir: "src",
+    filename: "sw.ts",
+    injectRegister: null, // the page does it: `src/reach/worker.ts`
+    minify: true,
+    manifest: {
+      id: "./",
+      name: "Vivavoce",
+      short_name: "Vivavoce",
+      description: "Talk to your tools.",
+      start_url: "./",
+      scope: "./",
+      display: "standalone",
+      theme_color: "#3d5afe",
+      background_color: "#ffffff",
+      categories: ["productivity", "utilities"],
+      icons: [
+        { src: "icon-192.png", sizes: "192x192", type: "image/png" },
+        { src: "icon-512.png", sizes: "512x512", type: "image/png" },
+        { src: "icon-maskable-512.png", sizes: "512x512", type: "image/png", purpose: "maskable" },
+      ],
+    },
+    includeManifestIcons: false, // the system asks for them itself
+    injectManifest: {
+      minify: true,
+      rollupFormat: "iife",
+      sourcemap: false,
+      globPatterns: ["index.html", "assets/*.{js,css,svg,woff2}"],
+      // The server has the page at the folder's own address.
+      manifestTransforms: [
+        (entries) => ({
+          manifest: entries.map((one) => (one.url === "index.html" ? { ...one, url: "./" } : one)),
+          warnings: [],
+        }),
+      ],
+    },
+  });
+}

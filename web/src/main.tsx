@@ -1,6 +1,8 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { forcedTransport, Vivavoce } from "@vivavoce/client";
+import { Reach } from "./reach/reach";
+import { ReachBar } from "./reach/ReachBar";
 import { App } from "./ui/App";
 import "./ui/page.css";
 import "./ui/work.css";
@@ -8,8 +10,9 @@ import "./ui/history.css";
 
 const transport = forcedTransport(location.search);
 const conversation = new Vivavoce({ url: document.baseURI, transport });
+const reach = new Reach(conversation);
 conversation.watch();
-void conversation.recall().catch(() => undefined); // the server is not there yet, or asks who we are
+if (!reach.start()) void conversation.recall().catch(() => undefined); // the server is not there yet, or asks who we are
 
 // A browser has few connections to one server: those that nobody looks at are given back.
 const look = () => {
@@ -24,6 +27,7 @@ if (root) {
   createRoot(root).render(
     <StrictMode>
       <App conversation={conversation} />
+      <ReachBar reach={reach} />
     </StrictMode>,
   );
 }

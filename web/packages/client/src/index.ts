@@ -61,6 +61,7 @@ export {
 } from "./session/work/words.js";
 export { Orb, type OrbNow } from "./orb/orb.js";
 export { forcedTransport } from "./transport/choice.js";
+export { deviceName, missingHere, Notices, type NoticesPorts, type NoticesState, type NoticesStatus } from "./reach/notices.js";
 export { type Options, Vivavoce } from "./vivavoce.js";
 export { Api, ApiError, type Reach, type Wishes } from "./wire/api.js";
 export { type GetToken, tokenFrom } from "./wire/tokens.js";

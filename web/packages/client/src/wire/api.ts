@@ -5,12 +5,14 @@ import { type GetToken, Tokens } from "./tokens.js";
 import type {
   ApprovalListResponse,
   AudioCallResponse,
+  Browser,
   ConversationInfo,
   ConversationListResponse,
   ErrorResponse,
   IceConfigResponse,
   IntentListResponse,
   MessageListResponse,
+  PushResponse,
   ReadyResponse,
   ReconnectResponse,
   RestoreResponse,
@@ -19,6 +21,7 @@ import type {
   SessionDetailResponse,
   SessionResponse,
   SessionStateResponse,
+  TodoView,
   VoiceSessionResponse,
   ReminderListResponse,
   WorkListResponse,
@@ -185,6 +188,11 @@ export class Api {
     await this.ask(`tasks/${encodeURIComponent(id)}/answer`, posted(body));
   }
 
+  /** One thing of the user's list. */
+  todo(id: string): Promise<TodoView> {
+    return this.json(`api/v1/tasks/${encodeURIComponent(id)}`);
+  }
+
   /** What came due and was not told yet. */
   reminders(signal?: AbortSignal): Promise<ReminderListResponse> {
     return this.json("api/v1/reminders?waiting=true", { signal: signal ?? null });
@@ -192,6 +200,20 @@ export class Api {
 
   async seenReminder(id: string): Promise<void> {
     await this.ask(`api/v1/reminders/${encodeURIComponent(id)}/seen`, { method: "POST" });
+  }
+
+  /** What this browser needs to take notices. */
+  push(): Promise<PushResponse> {
+    return this.json("api/v1/push");
+  }
+
+  /** A browser takes notices; again is the same one. */
+  subscribe(browser: PushSubscriptionJSON, device: string): Promise<Browser> {
+    return this.json("api/v1/push/subscriptions", posted({ ...browser, device }));
+  }
+
+  async unsubscribe(id: string): Promise<void> {
+    await this.ask(`api/v1/push/subscriptions/${encodeURIComponent(id)}`, { method: "DELETE" });
   }
 
   approvals(signal?: AbortSignal): Promise<ApprovalListResponse> {

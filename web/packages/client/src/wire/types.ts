@@ -35,6 +35,13 @@ export interface AudioFormat {
   rate: number;
 }
 
+export interface Browser {
+  id: string;
+  device: string;
+  created_at: string;
+  updated_at: string;
+}
+
 export interface ClientSecret {
   value: string;
   expires_at: number;
@@ -129,6 +136,11 @@ export interface PriorMessage {
   content: string;
   input_modality: "voice" | "text";
   created_at: string;
+}
+
+export interface PushResponse {
+  public_key: string;
+  browsers: Browser[];
 }
 
 export interface QuestionView {
@@ -257,6 +269,25 @@ export interface SessionStateResponse {
 export interface SnippetPart {
   text: string;
   found: boolean;
+}
+
+export interface TodoView {
+  id: string;
+  title: string;
+  trigger_type: "time" | "location";
+  scheduled_at: string | null;
+  scheduled_words: string | null;
+  recurrence_rule: string | null;
+  recurrence_words: string | null;
+  time_zone: string;
+  location_trigger: string | null;
+  status: "active" | "rescheduled" | "completed" | "retracted";
+  reason: string | null;
+  goal_id: string | null;
+  conversation_id: string | null;
+  intent_id: string | null;
+  created_at: string;
+  updated_at: string;
 }
 
 export interface ToolDefinition {
