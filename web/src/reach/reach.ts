@@ -115,11 +115,11 @@ export class Reach {
 
   /** What waits for somebody, on the app's icon; while nobody looks the worker counts. */
   #badge(state: State): void {
-    if (document.visibilityState !== "visible" || !("setAppBadge" in navigator)) return;
-    const count = waiting(state);
-    const shown = count ? navigator.setAppBadge(count) : navigator.clearAppBadge();
-    void shown.catch(() => undefined); // refused where it is not installed
+    if (document.visibilityState !== "visible") return;
     void this.#tidy(state);
+    if (!matchMedia("(display-mode: standalone)").matches) return; // a tab has no icon
+    const count = waiting(state);
+    void (count ? navigator.setAppBadge?.(count) : navigator.clearAppBadge?.())?.catch(() => undefined);
   }
 
   /** What was settled here, or by voice, is no news any more: its notice goes. */

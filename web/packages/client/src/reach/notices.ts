@@ -44,7 +44,10 @@ export class Notices {
       const worker = await this.ports.registered();
       if (worker === null) return this.#is("unsupported", "This page's service worker does not run.");
       const known = await worker.pushManager.getSubscription();
-      if (known === null || this.ports.permission() !== "granted") return this.#is("off");
+      if (known === null || this.ports.permission() !== "granted") {
+        await this.ports.api.push(); // one that sends none is not asked for any
+        return this.#is("off");
+      }
       await this.#tell(worker);
     } catch (fault) {
       this.#failed(fault, "off");
