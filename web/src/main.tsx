@@ -1,33 +1,22 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { forcedTransport, Vivavoce } from "@vivavoce/client";
+import { App } from "./app/App";
+import { makeClient } from "./app/client";
 import { Reach } from "./reach/reach";
-import { ReachBar } from "./reach/ReachBar";
-import { App } from "./ui/App";
-import "./ui/page.css";
-import "./ui/work.css";
-import "./ui/history.css";
+import { showTheme } from "./settings/theme";
+import { languageWanted, speak } from "./words/i18n";
+import "./style/index.css";
 
-const transport = forcedTransport(location.search);
-const conversation = new Vivavoce({ url: document.baseURI, transport });
-const reach = new Reach(conversation);
-conversation.watch();
-if (!reach.start()) void conversation.recall().catch(() => undefined); // the server is not there yet, or asks who we are
-
-// A browser has few connections to one server: those that nobody looks at are given back.
-const look = () => {
-  if (document.visibilityState === "visible") conversation.work.open();
-  else conversation.work.close();
-};
-document.addEventListener("visibilitychange", look);
-look();
-
+const client = makeClient();
+const reach = new Reach(client);
+reach.start();
+showTheme();
 const root = document.getElementById("root");
-if (root) {
+void speak(languageWanted()).then(() => {
+  if (!root) return;
   createRoot(root).render(
     <StrictMode>
-      <App conversation={conversation} />
-      <ReachBar reach={reach} />
+      <App client={client} reach={reach} />
     </StrictMode>,
   );
-}
+});

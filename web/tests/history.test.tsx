@@ -1,4 +1,3 @@
-import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, test, vi } from "vitest";
 import {
   ApiError,
@@ -13,8 +12,9 @@ import {
   pieces,
   whenWords,
 } from "@vivavoce/client";
-import { History } from "../src/ui/History";
+import { Found } from "../src/history/HistoryPane";
 import { Scene } from "../packages/client/tests/scene";
+import { drawn as asMarkup } from "./drawn";
 
 const ID = "c-1";
 const AT = "2026-11-15T12:00:0";
@@ -108,6 +108,15 @@ describe("the list", () => {
     expect(history(scene)).toMatchObject({ problem: null, conversations: [{ id: "a" }] });
   });
 
+  test("is read once more without losing what is searched for", async () => {
+    const scene = new Scene();
+    const { archive } = scene.conversation;
+    await archive.search("spanish");
+    scene.server.next("GET /api/v1/conversations", { body: { conversations: [info("a")], total: 1 } });
+    await archive.refresh();
+    expect(history(scene)).toMatchObject({ query: "spanish", conversations: [{ id: "a" }] });
+  });
+
   test("shows what it was about, when, how much, and what came of it, as text", () => {
     const hostile = info("a", { title: "<img src=x>", extracted_intent: "NEW_TASK", message_count: 1 });
     const known: Known = {
@@ -116,8 +125,8 @@ describe("the list", () => {
       conversations: [hostile, info("b")],
       total: 3,
     };
-    const markup = renderToStaticMarkup(
-      <History history={known} archive={new Scene().conversation.archive} />,
+    const markup = asMarkup(
+      <Found history={known} archive={new Scene().conversation.archive} talking={false} />,
     );
     expect(markup).not.toContain("<img");
     for (const part of ["&lt;img", "New task", "1 message<", "2 messages", "Done!", "More"]) {
@@ -138,7 +147,9 @@ describe("deleting", () => {
   }
 
   const drawn = (scene: Scene) =>
-    renderToStaticMarkup(<History history={history(scene)} archive={scene.conversation.archive} />);
+    asMarkup(
+      <Found history={history(scene)} archive={scene.conversation.archive} talking={false} />,
+    );
 
   test("asks first, and nothing goes without a yes", async () => {
     const scene = await listed();

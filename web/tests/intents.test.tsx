@@ -1,4 +1,3 @@
-import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, test } from "vitest";
 import {
   type Fact,
@@ -13,8 +12,9 @@ import {
   titleOf,
   type Understood,
 } from "@vivavoce/client";
-import { Transcript } from "../src/ui/Transcript";
+import { Transcript } from "../src/conversation/Transcript";
 import { Scene } from "../packages/client/tests/scene";
+import { drawn } from "./drawn";
 
 const GOAL = { goal_statement: "learn Spanish", timeline: "in three months", context_notes: null };
 
@@ -38,7 +38,7 @@ function said(item_id: string, transcript: string): Fact {
 }
 
 function shown(...facts: Fact[]): string {
-  return renderToStaticMarkup(<Transcript lines={after(...facts).lines} />);
+  return drawn(<Transcript lines={after(...facts).lines} />);
 }
 
 function card(state: State): Line["intent"] {
@@ -75,7 +75,7 @@ describe("an intent's card", () => {
     const markup = shown(submitted({ status: "accepted" }), RETRACTED, submitted({ revision: 3 }));
     expect(markup).toContain("<s>learn Spanish</s>");
     expect(markup).toContain("Taken back");
-    expect(shown(RETRACTED)).toContain('<s class="title">Goal</s>'); // of a talk before this one
+    expect(shown(RETRACTED)).toContain('<s>Goal</s>'); // of a talk before this one
   });
 
   test("is text whatever the payload holds", () => {

@@ -15,7 +15,7 @@ const said = (page) => page.$$eval(`${SAID} p`, (found) => found.map((words) => 
 
 /** Write, and wait for so many lines in all. */
 async function write(page, words, count) {
-  await page.fill(`${at("write")} input`, words);
+  await page.fill(`${at("write")} textarea`, words);
   await page.keyboard.press("Enter");
   await page.waitForFunction(
     ([lines, wanted]) => document.querySelectorAll(lines).length >= wanted,
@@ -33,7 +33,7 @@ play(async () => {
     await page.goto(given.page);
     await state(page, "idle");
     await page.click(at("open-history"));
-    await page.getByRole("dialog").getByText(given.title).click();
+    await page.locator(at("history")).getByText(given.title).click();
     await page.waitForSelector(at("write"));
     tell("written", { lines: await write(page, given.words, 2) });
 
@@ -54,8 +54,8 @@ play(async () => {
     await page.waitForSelector(at("hit"));
     const found = await page.textContent(`${at("hit")} mark`);
     await page.click(at("hit"));
-    await page.waitForSelector(".found");
-    tell("found", { word: found, line: await page.textContent(".found p") });
+    await page.waitForSelector("[data-found]");
+    tell("found", { word: found, line: await page.textContent("[data-found] p") });
   } finally {
     await browser.close();
   }

@@ -134,6 +134,7 @@ play(async () => {
         await until("its registration", () => registration !== null);
       },
       async subscribe() {
+        await page.click(at("open-settings"), LIMIT);
         await page.click(at("notices-switch"), LIMIT);
         await page.waitForSelector(`${at("notices")}[data-status="on"]`, LIMIT);
         await fetch(`${given.push}/key`, {

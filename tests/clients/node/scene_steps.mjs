@@ -23,8 +23,8 @@ function remember() {
   const look = () => {
     keep("state", document.body.dataset.state);
     keep("words", document.querySelector('[data-testid="state"]')?.textContent);
-    keep("notice", document.querySelector(".notice")?.textContent ?? "-");
-    keep("problem", document.querySelector(".problem")?.textContent);
+    keep("notice", document.querySelector('[data-testid="notice"]')?.textContent ?? "-");
+    keep("problem", document.querySelector('[data-testid="problem"]')?.textContent);
     keep("button", document.querySelector('[data-testid="talk"]')?.textContent);
   };
   document.addEventListener("DOMContentLoaded", () => {
@@ -57,8 +57,8 @@ const STEPS = {
     ),
   notice: (page, part) =>
     page.waitForFunction(
-      (wanted) => document.querySelector(".notice")?.textContent.includes(wanted),
-      part,
+      ([notice, wanted]) => document.querySelector(notice)?.textContent.includes(wanted),
+      [at("notice"), part],
       LIMIT,
     ),
   /** In a browser that keeps in mind that the page may hear its user. */

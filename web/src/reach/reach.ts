@@ -8,10 +8,12 @@ import {
   questionsOf,
   type Readable,
   type State,
+  type TodoView,
   type Vivavoce,
 } from "@vivavoce/client";
 import { createStore } from "zustand/vanilla";
-import { openingOf, without } from "./opening";
+import { go } from "../app/place";
+import { type Opening, openingOf, without } from "./opening";
 import type { Opened } from "./worker/desk";
 
 const UPDATE_MS = 60 * 60 * 1000; // a page that stays open asks so often whether there is a newer one
@@ -51,8 +53,7 @@ export class Reach {
     });
   }
 
-  /** True where a notice opened the page: then what was before is not recalled. */
-  start(): boolean {
+  start(): void {
     addEventListener("beforeinstallprompt", (event) => {
       event.preventDefault(); // the page has a button of its own
       this.#prompt = event as InstallPrompt;
@@ -60,7 +61,8 @@ export class Reach {
     });
     addEventListener("appinstalled", () => this.#installed());
     navigator.serviceWorker?.addEventListener("message", ({ data }: MessageEvent<Partial<Opened>>) => {
-      if (data.type === "vivavoce.opened" && data.url) this.#opened(new URL(data.url).search);
+      const opening = data.type === "vivavoce.opened" && data.url && openingOf(new URL(data.url).search);
+      if (opening) this.#opened(opening);
     });
     document.addEventListener("visibilitychange", () => this.#badge(this.client.state));
     this.client.store.subscribe((now, before) => {
@@ -69,10 +71,10 @@ export class Reach {
       if (busy(now) && this.#store.getState().preloaded) this.#set({ preloaded: null });
     });
     void this.notices.look();
-    const { search, href } = location;
-    const opening = this.#opened(search);
-    if (opening) history.replaceState(history.state, "", without(href));
-    return opening;
+    const opening = openingOf(location.search);
+    if (opening === null) return;
+    history.replaceState(history.state, "", without(location.href));
+    this.#opened(opening);
   }
 
   /** A talk about what was due. */
@@ -91,17 +93,16 @@ export class Reach {
   }
 
   /** A notice that was clicked: what it was about comes first. */
-  #opened(search: string): boolean {
-    const opening = openingOf(search);
-    if (opening?.task && !busy(this.client.state)) void this.#begin(opening.task);
-    return opening !== null;
+  #opened({ task, work }: Opening): void {
+    go(work ? "work" : "talk"); // what waits for a yes is shown at every place
+    if (task && !busy(this.client.state)) void this.#begin(task);
   }
 
   /** By voice at once where the browser need not ask for the microphone; else with one press. */
   async #begin(task: string): Promise<void> {
     if (await microphoneAllowed()) return this.#talkAbout(task);
     this.#set({ preloaded: { task, title: "" } });
-    const title = await this.client.api.todo(task).then(
+    const title = await this.client.api.get<TodoView>(`api/v1/tasks/${encodeURIComponent(task)}`).then(
       (found) => found.title,
       () => "", // a server that does not answer says so elsewhere
     );

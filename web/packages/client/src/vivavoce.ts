@@ -27,8 +27,6 @@ export interface Options {
 
 /** A conversation with a Vivavoce server, by voice and in writing. */
 export class Vivavoce extends Conversation {
-  /** The requests that it makes, for what else a page wants to ask. */
-  readonly api: Api;
   readonly #telling = new Telling();
   readonly #place: PlaceMemory;
   readonly #over: (() => void)[] = [];
@@ -52,7 +50,6 @@ export class Vivavoce extends Conversation {
       now: () => performance.now(),
     };
     super(ports, { ...INITIAL, stage: "idle" }); // nobody is asked before somebody wants something
-    this.api = api;
     this.devices = devices;
     this.#place = new PlaceMemory(`vivavoce.place ${base.href}`);
     this.#watchPage();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { deviceName, Notices, type NoticesPorts } from "../src/reach/notices";
-import { ApiError } from "../src/wire/api";
+import { Api } from "../src/wire/api";
 
 const KEY = "BEl62iUYgUivxIkv69yViEuiBIa-Ib9-SkvMeAtA3LFg";
 
@@ -11,23 +11,32 @@ class Around {
   known: { key: string; endpoint: string } | null = null;
   /** Those that the server writes to. */
   readonly server = new Map<string, string>();
+  /** Why it sends none. */
+  none = "";
   fault: Error | null = null;
   made = 0;
 
   readonly ports: NoticesPorts = {
-    api: {
-      push: async () => {
-        if (this.fault) throw this.fault;
-        return { public_key: KEY, browsers: [] };
-      },
-      subscribe: async ({ endpoint = "" }, device) => {
-        this.server.set(endpoint, device);
-        return { id: endpoint, device, created_at: "", updated_at: "" };
-      },
-      unsubscribe: async (id) => {
-        if (!this.server.delete(id)) throw new ApiError(404, "not_found", "There is no such browser.");
-      },
-    },
+    api: new Api("http://server/", async (input, init) => {
+      if (this.fault) throw this.fault;
+      const { pathname } = new URL(String(input));
+      switch (`${init?.method ?? "GET"} ${pathname.replace(/\/[^/]*%2F.*/, "/…")}`) {
+        case "GET /api/v1/push":
+          return this.none
+            ? Response.json({ error: { code: "unavailable", message: this.none } }, { status: 503 })
+            : Response.json({ public_key: KEY, browsers: [] });
+        case "POST /api/v1/push/subscriptions": {
+          const { endpoint, device } = JSON.parse(String(init?.body)) as Record<string, string>;
+          this.server.set(String(endpoint), String(device));
+          return Response.json({ id: encodeURIComponent(String(endpoint)) }, { status: 201 });
+        }
+        case "DELETE /api/v1/push/subscriptions/…": {
+          const name = decodeURIComponent(pathname.split("/").at(-1) ?? "");
+          return new Response(null, { status: this.server.delete(name) ? 204 : 404 });
+        }
+      }
+      return new Response(null, { status: 404 });
+    }),
     registered: async () => ({ pushManager: this.manager() }),
     permission: () => this.permission,
     ask: async () => (this.permission = this.answer),
@@ -117,7 +126,7 @@ describe("notices", () => {
 
   test("are not offered where the server sends none", async () => {
     const around = new Around();
-    around.fault = new ApiError(503, "unavailable", "This server sends no notices.");
+    around.none = "This server sends no notices.";
     around.permission = "granted";
     around.known = { key: KEY, endpoint: "https://push.example/0" };
     await around.notices.look();
@@ -133,7 +142,7 @@ describe("notices", () => {
     const notices = new Notices({ ...around.ports, missing });
     await notices.look();
     expect(notices.store.getState()).toEqual({ status: "unsupported", problem: missing() });
-    around.fault = new ApiError(0, "unreachable", "The server does not answer.");
+    around.fault = new TypeError("Failed to fetch");
     await around.notices.turnOn();
     expect(around.notices.store.getState()).toEqual({
       status: "off",

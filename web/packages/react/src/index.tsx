@@ -38,6 +38,11 @@ interface ProviderProps {
   readonly children?: ReactNode;
 }
 
+/** Whoever is inside has the client. When it begins and ends is up to whoever made it. */
+export function ClientProvider({ client, children }: ProviderProps) {
+  return <Client.Provider value={client}>{children}</Client.Provider>;
+}
+
 /** Whoever is inside has the client. While it is shown, the client hears of tasks and approvals. */
 export function VivavoceProvider({ client, children }: ProviderProps) {
   useEffect(() => {
@@ -48,7 +53,7 @@ export function VivavoceProvider({ client, children }: ProviderProps) {
       void client.stop();
     };
   }, [client]);
-  return <Client.Provider value={client}>{children}</Client.Provider>;
+  return <ClientProvider client={client}>{children}</ClientProvider>;
 }
 
 export function useVivavoce(): Vivavoce {

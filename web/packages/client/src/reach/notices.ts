@@ -4,6 +4,9 @@
 import { faultWords } from "../session/faults.js";
 import { type Readable, type Store, storeOf } from "../session/store.js";
 import { type Api, ApiError } from "../wire/api.js";
+import type { Browser, PushResponse } from "../wire/types.js";
+
+const DOOR = "api/v1/push/subscriptions";
 
 /** `unsupported`: this browser cannot, `problem` says why. `unavailable`: the server sends none.
  * `blocked`: the user said no, and only the browser's settings take that back. */
@@ -16,7 +19,7 @@ export interface NoticesState {
 
 /** What of the browser is needed; other things in tests. */
 export interface NoticesPorts {
-  readonly api: Pick<Api, "push" | "subscribe" | "unsubscribe">;
+  readonly api: Pick<Api, "get" | "change">;
   /** Null where there is no service worker, with why. */
   readonly registered: () => Promise<Pick<ServiceWorkerRegistration, "pushManager"> | null>;
   readonly permission: () => NotificationPermission;
@@ -45,7 +48,7 @@ export class Notices {
       if (worker === null) return this.#is("unsupported", "This page's service worker does not run.");
       const known = await worker.pushManager.getSubscription();
       if (known === null || this.ports.permission() !== "granted") {
-        await this.ports.api.push(); // one that sends none is not asked for any
+        await this.#server(); // one that sends none is not asked for any
         return this.#is("off");
       }
       await this.#tell(worker);
@@ -74,7 +77,7 @@ export class Notices {
   async turnOff(): Promise<void> {
     try {
       const worker = await this.ports.registered();
-      if (this.#id !== null) await this.ports.api.unsubscribe(this.#id).catch(gone);
+      if (this.#id !== null) await this.ports.api.change("DELETE", `${DOOR}/${this.#id}`).catch(gone);
       this.#id = null;
       await (await worker?.pushManager.getSubscription())?.unsubscribe();
       this.#is("off");
@@ -84,16 +87,20 @@ export class Notices {
   }
 
   async #tell({ pushManager }: Pick<ServiceWorkerRegistration, "pushManager">): Promise<void> {
-    const { public_key: key } = await this.ports.api.push();
+    const { public_key: key } = await this.#server();
     let known = await pushManager.getSubscription();
     if (known && !sameKey(known.options.applicationServerKey, key)) {
       await known.unsubscribe(); // a server with another key cannot write to it
       known = null;
     }
     known ??= await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
-    const { id } = await this.ports.api.subscribe(known.toJSON(), this.ports.device);
-    this.#id = id;
+    const told = { ...known.toJSON(), device: this.ports.device };
+    this.#id = (await this.ports.api.change<Browser>("POST", DOOR, told))?.id ?? null;
     this.#is("on");
+  }
+
+  #server(): Promise<PushResponse> {
+    return this.ports.api.get("api/v1/push");
   }
 
   #is(status: NoticesStatus, problem: string | null = null): void {

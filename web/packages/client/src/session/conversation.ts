@@ -6,7 +6,7 @@
 import { type Microphone, MicrophoneRefused } from "../audio/microphone.js";
 import type { Choice } from "../transport/choice.js";
 import type { Call, Transport } from "../transport/transport.js";
-import { ApiError, type Wishes } from "../wire/api.js";
+import { type Api, ApiError, type Wishes } from "../wire/api.js";
 import type { SessionResponse } from "../wire/types.js";
 import { aborted, hungUp, orAborted } from "./aborting.js";
 import { Archive, newName } from "./history/archive.js";
@@ -64,6 +64,11 @@ export class Conversation {
     this.store = this.#store = storeOf(initial);
     this.work = new WorkClient(ports, this.store, this.#tell);
     this.archive = new Archive(ports, this.store, this.#tell);
+  }
+
+  /** The server's doors, for what is read or changed beside the talk. */
+  get api(): Api {
+    return this.ports.api;
   }
 
   /** Before anybody pressed anything: is the server there yet? */

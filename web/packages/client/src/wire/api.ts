@@ -5,14 +5,12 @@ import { type GetToken, Tokens } from "./tokens.js";
 import type {
   ApprovalListResponse,
   AudioCallResponse,
-  Browser,
   ConversationInfo,
   ConversationListResponse,
   ErrorResponse,
   IceConfigResponse,
   IntentListResponse,
   MessageListResponse,
-  PushResponse,
   ReadyResponse,
   ReconnectResponse,
   RestoreResponse,
@@ -21,7 +19,6 @@ import type {
   SessionDetailResponse,
   SessionResponse,
   SessionStateResponse,
-  TodoView,
   VoiceSessionResponse,
   ReminderListResponse,
   WorkListResponse,
@@ -188,11 +185,6 @@ export class Api {
     await this.ask(`tasks/${encodeURIComponent(id)}/answer`, posted(body));
   }
 
-  /** One thing of the user's list. */
-  todo(id: string): Promise<TodoView> {
-    return this.json(`api/v1/tasks/${encodeURIComponent(id)}`);
-  }
-
   /** What came due and was not told yet. */
   reminders(signal?: AbortSignal): Promise<ReminderListResponse> {
     return this.json("api/v1/reminders?waiting=true", { signal: signal ?? null });
@@ -200,20 +192,6 @@ export class Api {
 
   async seenReminder(id: string): Promise<void> {
     await this.ask(`api/v1/reminders/${encodeURIComponent(id)}/seen`, { method: "POST" });
-  }
-
-  /** What this browser needs to take notices. */
-  push(): Promise<PushResponse> {
-    return this.json("api/v1/push");
-  }
-
-  /** A browser takes notices; again is the same one. */
-  subscribe(browser: PushSubscriptionJSON, device: string): Promise<Browser> {
-    return this.json("api/v1/push/subscriptions", posted({ ...browser, device }));
-  }
-
-  async unsubscribe(id: string): Promise<void> {
-    await this.ask(`api/v1/push/subscriptions/${encodeURIComponent(id)}`, { method: "DELETE" });
   }
 
   approvals(signal?: AbortSignal): Promise<ApprovalListResponse> {
@@ -265,6 +243,17 @@ export class Api {
   events(subscribe: string, signal: AbortSignal, patience: AbortSignal): Promise<Response> {
     const path = `events?subscribe=${encodeURIComponent(subscribe)}`;
     return this.ask(path, { signal, headers: { accept: "text/event-stream" } }, [], patience);
+  }
+
+  /** Any other door that is read. */
+  get<Answer>(path: string, signal?: AbortSignal): Promise<Answer> {
+    return this.json(path, { signal: signal ?? null });
+  }
+
+  /** Any other door that changes something; null where it answers with nothing. */
+  async change<Answer>(method: "POST" | "PATCH" | "PUT" | "DELETE", path: string, body?: object): Promise<Answer | null> {
+    const response = await this.ask(path, { ...(body ? posted(body) : {}), method }, []);
+    return response.status === 204 ? null : ((await response.json()) as Answer);
   }
 
   private async json<Answer>(

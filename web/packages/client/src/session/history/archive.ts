@@ -43,6 +43,11 @@ export class Archive {
     this.#news({ what: "closed" });
   }
 
+  /** The list once more, and whatever is searched for stays. */
+  refresh(): Promise<void> {
+    return this.#list(0);
+  }
+
   more(): Promise<void> {
     return this.#list(this.store.getState().history.conversations.length);
   }

@@ -1,0 +1,71 @@
+/** Words that `@vivavoce/client` or the server has in English, in the language of the page where
+ * the catalogue knows them. They are listed here so that the catalogue has them. */
+
+import type { I18n } from "@lingui/core";
+
+export function known(i18n: I18n, text: string): string {
+  return text in i18n.messages ? i18n._(text) : text;
+}
+
+export const STATES = [
+  /*i18n*/ "Ready when you are",
+  /*i18n*/ "One moment…",
+  /*i18n*/ "The models could not be fetched",
+  /*i18n*/ "Loading models",
+  /*i18n*/ "The server is not ready yet",
+  /*i18n*/ "May this page hear you? Your browser asks",
+  /*i18n*/ "Connecting",
+  /*i18n*/ "Listening",
+  /*i18n*/ "You speak",
+  /*i18n*/ "Thinking",
+  /*i18n*/ "Speaking",
+  /*i18n*/ "Waiting for your yes",
+  /*i18n*/ "Running a tool",
+  /*i18n*/ "Connection lost, reconnecting",
+  /*i18n*/ "The conversation has ended",
+  /*i18n*/ "No microphone",
+  /*i18n*/ "This server asks for a token",
+  /*i18n*/ "That did not work",
+];
+
+export const INTENTS = [
+  /*i18n*/ "Goal",
+  /*i18n*/ "New task",
+  /*i18n*/ "Rescheduled",
+  /*i18n*/ "On its way",
+  /*i18n*/ "Saved",
+  /*i18n*/ "Changed",
+  /*i18n*/ "Not accepted",
+  /*i18n*/ "Taken back",
+  /*i18n*/ "What",
+  /*i18n*/ "By when",
+  /*i18n*/ "Notes",
+  /*i18n*/ "When",
+  /*i18n*/ "Repeats",
+  /*i18n*/ "Where",
+  /*i18n*/ "New time",
+  /*i18n*/ "Why",
+];
+
+export const TASKS = [
+  /*i18n*/ "Running",
+  /*i18n*/ "Waiting for you",
+  /*i18n*/ "Done",
+  /*i18n*/ "Failed",
+  /*i18n*/ "Cancelled",
+];
+
+export const FAULTS = [
+  /*i18n*/ "The server does not answer.",
+  /*i18n*/ "This token is not right.",
+  /*i18n*/ "The microphone is gone. Plug it in, then try again.",
+  /*i18n*/ "No answer yet. It is kept when it comes: look again in a while.",
+];
+
+export const NOTICES = [
+  /*i18n*/ "Notices need a page that is served by https.",
+  /*i18n*/ "This browser has no service workers.",
+  /*i18n*/ "On an iPhone or iPad, add this page to the home screen first, and open it from there.",
+  /*i18n*/ "This browser takes no notices.",
+  /*i18n*/ "This page's service worker does not run.",
+];
