@@ -42,8 +42,9 @@ class SessionUpdated(VoiceEvent):
 
 
 class SessionEnded(VoiceEvent):
-    """`reason`: completed, timeout, error, user_ended (somebody hung up), budget, moved (a runtime
-    went on at another server); and where the client was lost: `socket_reset` (its WebSocket broke),
+    """`reason`: completed, taken_over (its user went on with the conversation in another window, or
+    on another device), timeout, error, user_ended (somebody hung up), budget, moved (a runtime went
+    on at another server); and where the client was lost: `socket_reset` (its WebSocket broke),
     `client_silent` (a closed lid: nothing came any more), `ice_lost` (WebRTC's way to it is dead),
     `never_connected` (nobody ever came).
     """

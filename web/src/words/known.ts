@@ -56,6 +56,7 @@ export const TASKS = [
 ];
 
 export const FAULTS = [
+  /*i18n*/ "It goes on in another window or on another device.",
   /*i18n*/ "The server does not answer.",
   /*i18n*/ "This token is not right.",
   /*i18n*/ "The microphone is gone. Plug it in, then try again.",

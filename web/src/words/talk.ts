@@ -39,6 +39,7 @@ export function talkWords(i18n: I18n, state: State): string {
     return early ? i18n._("Cancel") : i18n._("Hang up");
   }
   if (state.history.past) return i18n._("Continue by voice");
+  if (state.elsewhere) return i18n._("Continue here");
   if (state.ended !== null) return i18n._("Reconnect");
   return goesOn(state) ? i18n._("Continue") : i18n._("Start talking");
 }

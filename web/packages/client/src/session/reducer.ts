@@ -7,6 +7,7 @@ import { pastLines } from "./history/past.js";
 import type { Fact, ServerFact, State } from "./state.js";
 import { INITIAL } from "./state.js";
 import * as transcript from "./transcript.js";
+import { TAKEN_OVER } from "./words.js";
 import { NO_WORK, worked } from "./work/work.js";
 import { heardOfWork, isWork, type WorkFact } from "./work/events.js";
 
@@ -149,7 +150,12 @@ function heard(state: State, fact: ServerFact): State {
     case "session.expired":
       return { ...state, notice: EXPIRED[data.reason] ?? "The conversation has ended." };
     case "session.ended":
-      return { ...over(state), stage: "ended", notice: state.notice ?? ENDED[data.reason] ?? null };
+      return {
+        ...over(state),
+        stage: "ended",
+        elsewhere: data.reason === TAKEN_OVER,
+        notice: (data.reason === TAKEN_OVER ? null : state.notice) ?? ENDED[data.reason] ?? null,
+      };
     default:
       return state;
   }
@@ -184,6 +190,7 @@ function over(state: State): State {
     ...state,
     voice: "disconnected",
     session: null,
+    elsewhere: false,
     ended: state.lines.length > 0 ? (state.session ?? state.ended) : null,
     sounding: false,
     transport: null,
@@ -212,5 +219,6 @@ const EXPIRED: Record<string, string> = {
   "never connected": "Ended: no call came about.",
 };
 const ENDED: Record<string, string> = {
-  completed: "Ended: it goes on elsewhere, or the server was shut down.",
+  [TAKEN_OVER]: "It goes on in another window or on another device.",
+  completed: "Ended: the server was shut down.",
 };

@@ -80,6 +80,8 @@ export interface State {
   /** The session that is on; where it ended by itself, the next start goes on with it. */
   readonly session: string | null;
   readonly ended: string | null;
+  /** Its user went on with it in another place. */
+  readonly elsewhere: boolean;
   /** Whose lines are shown, once the server has one for them. */
   readonly conversation: string | null;
   readonly notice: string | null;
@@ -102,6 +104,7 @@ export const INITIAL: State = {
   history: NO_HISTORY,
   session: null,
   ended: null,
+  elsewhere: false,
   conversation: null,
   notice: null,
   problem: null,

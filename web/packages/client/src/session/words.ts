@@ -49,6 +49,9 @@ export function situation(state: State): Situation {
   return now === "listening" && state.sounding ? "speaking" : now;
 }
 
+/** Why a session ended that its user went on with in another place. */
+export const TAKEN_OVER = "taken_over";
+
 /** A voice session as seed 004 §11 has it. */
 export type SessionStatus = "idle" | "connecting" | "active" | "reconnecting" | "ended" | "error";
 
@@ -101,6 +104,7 @@ export function busy(state: State): boolean {
 export function buttonWords(state: State): string {
   if (!busy(state)) {
     if (state.history.past) return "Continue by voice";
+    if (state.elsewhere) return "Continue here";
     return state.ended === null ? "Start talking" : "Reconnect";
   }
   return ["asking", "connecting", "loading"].includes(situation(state)) ? "Cancel" : "Hang up";
