@@ -250,7 +250,12 @@ def npm_packages(folder: str) -> dict[str, dict[str, Any]]:
 
 
 def _hashed(package: Mapping[str, Any]) -> bool:
-    return bool(package.get("link")) or str(package.get("integrity")).startswith("sha512-")
+    """What comes inside another package is in the hash of that one."""
+    return (
+        bool(package.get("inBundle"))
+        or bool(package.get("link"))
+        or str(package.get("integrity")).startswith("sha512-")
+    )
 
 
 def _unhashed(name: str) -> list[str]:

@@ -39,6 +39,11 @@ from vivavoce.language.en.elsewhere import (
             "Ring Tia in Lima on Sunday at eight where she is.",
             "on Sunday at eight Lima time",
         ),
+        (
+            "on Tuesday at nine",
+            "The mill in Porto rings on Tuesday at nine, but nine there, and I am in Cork.",
+            "on Tuesday at nine Porto time",
+        ),
         ("at six", "Ring Tomas at six, that's six for him in Prague", "at six Prague time"),
         ("at four", "The call with Seoul is at four on their end", "at four Seoul time"),
         (

@@ -612,6 +612,23 @@ def test_a_name_is_corrected_within_its_title(said: str, title: str) -> None:
     assert list(talk.there) == [title]
 
 
+@pytest.mark.parametrize("new", ["the car", "the car I want to fuel"])
+def test_a_name_that_is_cut_short_is_corrected_as_a_whole(new: str) -> None:
+    talk = Talk()
+    talk.says(
+        "remind me to fuel the generator at five", remind(what="fuel the generator", when="at five")
+    )
+    talk.says("not the gen. It's the car I want to fuel", fill(what=new))
+    assert list(talk.there) == ["Fuel the car"]
+
+
+def test_a_short_name_is_not_found_inside_another_word() -> None:
+    talk = Talk()
+    talk.says("remind me to oil the boiler at five", remind(what="oil the boiler", when="at five"))
+    talk.says("not oil, bleed", fill(what="bleed"))
+    assert list(talk.there) == ["Bleed the boiler"]
+
+
 def test_the_kind_of_an_open_wish_can_change() -> None:
     talk = Talk()
     talk.says("remind me to learn the cello", remind(what="learn the cello"))
@@ -1259,3 +1276,203 @@ def test_it_is_what_the_question_was_about() -> None:
     talk.says("can you move the call with the bank?", move(task="the call with the bank"))
     talk.says("push it to Friday at noon", fill(task="it", to="to Friday at noon"))
     assert talk.there["Call with the bank"] == "Friday, November 20 at 12 PM"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "the call with the bank and ringing mum",
+        "aye, all but the haircut",
+        "everything except the haircut",
+        "Mum and the bank",
+    ],
+)
+@pytest.mark.parametrize("heard", [UNCLEAR, begin("delete", task="the bank")])
+def test_who_names_just_what_was_asked_about_has_said_yes(said: str, heard: Command) -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    told = talk.says("delete all of tomorrow", begin("delete", task="all of tomorrow"))
+    assert not talk.calls
+    assert told.endswith("?")
+    talk.says(said, heard)
+    assert list(talk.there) == [HAIR.title]
+
+
+@pytest.mark.parametrize("said", ["no, not Mum and the bank", "leave Mum and the bank"])
+def test_who_names_them_to_say_no_has_not_said_yes(said: str) -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says("delete all of tomorrow", begin("delete", task="all of tomorrow"))
+    talk.says(said, NO)
+    assert len(talk.there) == 3
+
+
+@pytest.mark.parametrize(
+    ("when", "hours"),
+    [
+        ("every day at eight in the morning and half past nine at night", ["8 AM", "9:30 PM"]),
+        ("twice a day, 7 am and 7 pm, daily", ["7 AM", "7 PM"]),
+        ("tomorrow at nine in the morning and again at eleven in the morning", ["9 AM", "11 AM"]),
+        ("tomorrow at five to six in the morning", ["5:55 AM"]),
+        ("tomorrow at nine, no, at eleven in the morning", ["11 AM"]),
+    ],
+)
+@pytest.mark.parametrize("asked", [False, True])
+def test_something_at_two_hours_is_down_twice(when: str, hours: list[str], asked: bool) -> None:
+    talk = Talk()
+    if asked:
+        talk.says("remind me to take my drops", remind(what="take my drops"))
+        talk.says(when, fill(when=when))
+    else:
+        talk.says(f"remind me to take my drops {when}", remind(what="take my drops", when=when))
+    told = [one.when for one in talk.plans.things.values()]
+    assert len(told) == len(hours)
+    assert all(any(one.endswith(f"at {hour}") for one in told) for hour in hours)
+
+
+def test_what_is_said_last_of_something_counts() -> None:
+    talk = Talk(MUM, BANK)
+    said = "I've called Mum. No, what am I saying, I called the bank. Mum I still have to call"
+    talk.says(said, begin("done", task="the bank"), begin("done", task="Mum"))
+    assert list(talk.there) == [MUM.title]
+
+
+@pytest.mark.parametrize(
+    ("said", "bank", "hair"),
+    [
+        ("Swap the bank and the haircut", "11-19 12:30", "11-18 10:00"),
+        ("the haircut and the bank must trade places", "11-19 12:30", "11-18 10:00"),
+        ("put the bank where the haircut is and vice versa", "11-19 12:30", "11-18 10:00"),
+        ("switch the haircut with the bank round", "11-19 12:30", "11-18 10:00"),
+        ("swap the days of haircut and bank, same hours", "11-19 10:00", "11-18 12:30"),
+        ("swap haircut and bank, both at nine in the morning", "11-19 09:00", "11-18 09:00"),
+    ],
+)
+@pytest.mark.parametrize("heard", [UNCLEAR, move(task="the bank"), remind(what="the haircut must")])
+def test_two_things_exchange_their_times(said: str, bank: str, hair: str, heard: Command) -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says(said, heard)
+    there = {k: f"{t.at:%m-%d %H:%M}" for k, t in talk.plans.things.items() if t.at}
+    assert (there["bank"], there["hair"]) == (bank, hair)
+    assert there["mum"] == "11-18 18:00"
+
+
+def test_swapping_something_for_another_day_exchanges_nothing() -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says("swap the haircut to Friday at noon", move(task="the haircut", to="Friday at noon"))
+    assert talk.plans.things["bank"] == BANK
+    assert talk.did == ["move_task"]
+
+
+@pytest.mark.parametrize("heard", [CHAT, UNCLEAR, CANNOT])
+def test_who_asks_how_many_things_there_are_hears_them(heard: Command) -> None:
+    talk = Talk(BANK, MUM)
+    talk.says("How many things are you keeping for me in total?", heard)
+    assert talk.did == ["list_tasks"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I've left the choir, so you can stop badgering me about it",
+        "no need to remind me about the choir any more",
+        "stop nagging me about choir",
+    ],
+)
+def test_what_they_want_to_hear_no_more_of_is_taken_off(said: str) -> None:
+    talk = Talk(BANK, thing("choir", "Choir practice", "tomorrow at 7 pm"))
+    talk.says(said, CHAT)
+    assert list(talk.there) == [BANK.title]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["stop nagging me", "stop telling me what to do at the bank", "no need to tell me how it went"],
+)
+def test_what_names_none_of_their_things_takes_nothing_off(said: str) -> None:
+    talk = Talk(BANK, MUM)
+    talk.says(said, CHAT)
+    assert len(talk.there) == 2
+
+
+@pytest.mark.parametrize(
+    "said", ["set an alarm on my son's phone for six", "put a reminder on Ann's tablet at six"]
+)
+def test_what_is_to_be_on_anothers_device_nobody_here_can_do(said: str) -> None:
+    talk = Talk()
+    talk.says(said, remind(what="wake up", when="six"))
+    assert not talk.calls
+
+
+def test_on_ones_own_phone_it_is_down_as_ever() -> None:
+    talk = Talk()
+    said = "remind me on my phone to ring Dad tomorrow at six in the evening"
+    talk.says(said, remind(what="ring Dad", when="tomorrow at six in the evening"))
+    assert talk.did == ["add_task"]
+
+
+def test_what_is_called_nothing_is_called_by_its_purpose() -> None:
+    talk = Talk()
+    said = "give me a shout tomorrow at three pm so the kids aren't left at the gate"
+    talk.says(said, remind(when="tomorrow at three pm"))
+    assert list(talk.there) == ["The kids aren't left at the gate"]
+
+
+@pytest.mark.parametrize(
+    "again", [move(), move(task="my plan"), move(task="it", to="tomorrow half an hour later")]
+)
+def test_a_move_that_is_told_twice_is_made_once(again: Command) -> None:
+    talk = Talk(BANK, MUM)
+    said = "The bank tomorrow is half an hour later than in my plan. Can you fix it there?"
+    talk.says(said, move(task="the bank", to="half an hour later"), again)
+    assert talk.did == ["move_task"]
+    assert not talk.state.agenda
+    assert talk.there[BANK.title] == "tomorrow at 10:30 AM"
+
+
+def test_what_is_not_there_is_asked_about_and_moves_nothing_else() -> None:
+    talk = Talk(BANK, MUM)
+    said = "move the bank to eleven and the plumber to six in the evening"
+    told = talk.says(
+        said,
+        move(task="the bank", to="eleven"),
+        move(task="the plumber", to="six in the evening"),
+    )
+    assert told.endswith("?")
+    assert talk.there[BANK.title] == "tomorrow at 11 AM"
+
+
+@pytest.mark.parametrize(
+    ("said", "words", "title"),
+    [
+        ("The doctor gave me drops and I have to take them at noon", "take them", "Take drops"),
+        ("I've ordered new tyres. Remind me to fit them at noon", "fit them", "Fit new tyres"),
+        ("I have to go. Remind me to fit them at noon", "fit them", "Fit them"),
+    ],
+)
+def test_a_title_names_what_was_brought_up_before(said: str, words: str, title: str) -> None:
+    talk = Talk()
+    talk.says(said, remind(what=words, when="at noon"))
+    assert list(talk.there) == [title]
+
+
+def test_there_is_the_place_that_was_named() -> None:
+    talk = Talk()
+    said = "don't let me walk out of Longs without sunscreen. Next time I'm in there, tell me"
+    talk.says(said, remind(what="sunscreen", place="Next time I'm in there"))
+    assert talk.calls[0][1]["place"] == "Next time I'm at Longs"
+
+
+def test_what_named_nothing_is_what_was_named_right_after_it() -> None:
+    talk = Talk(MUM, BANK)
+    said = "That one's done. No, I mean the bank, the bank is done"
+    talk.says(said, begin("done"), begin("done", task="the bank"))
+    assert list(talk.there) == [MUM.title]
+    assert not talk.state.agenda
+
+
+def test_an_answer_that_names_no_hour_keeps_the_hour_that_was_said() -> None:
+    talk = Talk(MUM, BANK, thing("pan", "Steelpan practice", "tomorrow at 6 pm"))
+    said = "every Wednesday from now on rehearsal is at quarter past seven in the evening"
+    to = "every Wednesday from now on at quarter past seven in the evening"
+    talk.says(said, move(task="rehearsal", to=to))
+    talk.says("the steelpan practice, every week", fill(task="the steelpan", to="every week"))
+    assert "7:15 PM" in talk.there["Steelpan practice"]

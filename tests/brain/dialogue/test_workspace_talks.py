@@ -882,3 +882,29 @@ def test_where_something_is_used_is_not_where_it_is_defined(talk: Talk, said: st
     told = talk.says(said, begin("find", what="scale"))
     assert "b.py" in told
     assert "a.py" not in told
+
+
+@pytest.mark.parametrize("wish", ["note", "create"])
+def test_words_are_not_added_to_data(talk: Talk, folder: Folder, wish: str) -> None:
+    stops = '{"line": ["Harbour", "Station"]}\n'
+    (folder.root / "stops.json").write_text(stops)
+    told = talk.says(
+        "put Mill Lane into stops dot json after the harbour",
+        begin(wish, what="Mill Lane after the harbour", file="stops dot json"),
+    )
+    assert folder.text("stops.json") == stops
+    assert "changed nothing" in told or "leave it as it is" in told
+
+
+def test_of_several_that_are_called_so_it_is_asked_which_one(talk: Talk, folder: Folder) -> None:
+    levels = '{\n  "music_volume": 70,\n  "effects_volume": 90,\n  "fullscreen": true\n}\n'
+    (folder.root / "settings.json").write_text(levels)
+    told = talk.says(
+        "One of the volumes in my settings is blowing my head off. Set it to thirty.",
+        begin("change", what="One of the volumes", to="thirty", file="my settings"),
+    )
+    assert told.endswith("?")
+    assert folder.text("settings.json") == levels
+    talk.says("the effects", fill(what="the effects"))
+    assert '"effects_volume": 30' in folder.text("settings.json")
+    assert '"music_volume": 70' in folder.text("settings.json")

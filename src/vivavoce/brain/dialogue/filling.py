@@ -28,6 +28,12 @@ from vivavoce.wire.values import Record
 
 _NEAR = 6
 """Words between "when I" and the place."""
+_NOT_ONLY = re.compile(r"(?i)\bnot (?:just|only|merely)\b[^,.;!?]*")
+_CUT_SHORT = 3
+"""Letters from which the beginning of a name is taken for the name."""
+_RELATIVE = re.compile(
+    r"(?i)\s+(?:that |which )?(?:i|we)(?:'d| would| want| need| have|'ve got).*$"
+)
 
 
 class Heard(Record):
@@ -333,19 +339,22 @@ def _put(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
     elif slot.kind == "repeat":
         value = " ".join(times.repeats(words)) or words
     elif slot.kind == "choice":
-        value = choice(slot, words)
+        denied = words in heard.said and words not in _NOT_ONLY.sub(" ", heard.said)
+        value = choice(slot, heard.said if denied else words)
         value = value == "true" if slot.boolean and value else value
     elif slot.kind == "number":
         numbers = numbers_in(words)
         value = numbers[0] if numbers else None
     elif slot.kind in ("words", "place"):
-        value = _title(words, wish, heard) if slot.kind == "words" else words.strip(" .,!?")
+        place = mentions.place_named(words, heard.said).strip(" .,!?")
+        value = _title(words, wish, heard) if slot.kind == "words" else place
     values = {key: one for key, one in wish.values.items() if key != name}
     return replace(wish, values=values | ({name: value} if value not in (None, "") else {}))
 
 
 def choice(slot: Slot, words: str) -> str | None:
-    said = f" {' '.join(re.findall(r'[a-z0-9]+', words.casefold()))} "
+    """Which of them the words name; what they say it is not is not named."""
+    said = f" {' '.join(re.findall(r'[a-z0-9]+', _NOT_ONLY.sub(' ', words).casefold()))} "
     fitting = [
         value
         for value, called in slot.choices.items()
@@ -737,7 +746,12 @@ def _time(wish: Wish, name: str, words: str, heard: Heard) -> str:
 
 def combined(before: str, words: str, wish: Wish, heard: Heard) -> str:
     """What is said now, with the day or the hour of what was said before where it has none."""
-    if not before or _enough(words, wish, heard):
+    whole = _enough(words, wish, heard)
+    if whole and before and times.says_hour(before) and not times.says_hour(words):
+        # "Every week", said of what is on Wednesdays at half past seven.
+        tried = (f"{before}, {words}", f"{words}, {before}")
+        return next((both for both in tried if _keeps(before, both, wish, heard)), words)
+    if not before or whole:
         return words
     # "Thursday" and "at six" go together; "Thursday at six" and "seven" only as a change of mind.
     tried = (f"{before}, {words}", f"{before}, no, {words}")
@@ -747,6 +761,15 @@ def combined(before: str, words: str, wish: Wish, heard: Heard) -> str:
     # "Next week", and then "Tuesday": still without an hour.
     alone, both = read(words, wish, heard), read(tried[0], wish, heard)
     return tried[0] if alone.day and both.day and not alone.hour and not both.question else words
+
+
+def _keeps(before: str, both: str, wish: Wish, heard: Heard) -> bool:
+    """Whether the hour is still the one that was said."""
+    zone = ZoneInfo(heard.world.briefing.time_zone)
+    old, new = (read(words, wish, heard).at for words in (before, both))
+    if old is None or new is None:
+        return False
+    return old.astimezone(zone).time() == new.astimezone(zone).time()
 
 
 def part_of(text: str, wish: Wish, heard: Heard, *, day: bool) -> str:
@@ -779,7 +802,7 @@ def _title(words: str, wish: Wish, heard: Heard) -> str:
     text = titles.stripped(text)
     text = titles.of_what(text, words, heard.said) if text else text
     text = titles.bare(text)
-    text = without_clock(text, heard.said)
+    text = titles.of_whom(without_clock(text, heard.said), words, heard.said)
     if not titles.says_something(text):
         pointed = titles.before(words, heard.said) if titles.POINTS.search(words) else ""
         text = titles.stripped(titles.untimed(pointed, None))
@@ -792,9 +815,14 @@ def retitled(before: str, words: str, wish: Wish, heard: Heard) -> str:
     new = _title(words, wish, heard)
     new = new[:1].lower() + new[1:] if words[:1].islower() else new
     bare = re.sub(r"(?i)\s*,?\s*\bnot\b.*$", "", new).strip(" ,.") or new
+    bare = _RELATIVE.sub("", bare)  # "it's the car I want to fuel"
     for wrong in utterances.denied(heard.said):
-        if (at := before.casefold().find(wrong.casefold())) >= 0:
-            return before[:at] + _onward(before[:at], bare) + before[at + len(wrong) :]
+        # A name may be cut short, "not the gen" of a generator; it is replaced as a whole.
+        rest = r"\w*" if len(wrong) >= _CUT_SHORT else r"\b"
+        if at := re.search(rf"(?i)\b{re.escape(wrong)}{rest}", before):
+            head = before[: at.start()]
+            new = head + _onward(head, bare) + before[at.end() :]
+            return new[:1].upper() + new[1:] if before[:1].isupper() else new
     named = [w for w in re.findall(r"[^\W\d_]+", before)[1:] if w[:1].isupper()]
     if len(bare.split()) == 1 and words[:1].isupper() and len(named) == 1:
         return before.replace(named[0], bare, 1)

@@ -13,7 +13,8 @@ from vivavoce.brain.dialogue import completing, filling, times, wording
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.filling import Heard, allotted, paired
 from vivavoce.brain.dialogue.meaning import UNCLEAR, Utterance
-from vivavoce.brain.dialogue.state import Deed, State, Wish, World
+from vivavoce.brain.dialogue.state import Deed, State, Wish, World, makes, moves
+from vivavoce.brain.dialogue.things import named
 from vivavoce.language.en import answers, mentions, utterances
 from vivavoce.language.en.ending import ending
 from vivavoce.language.en.pointing import leaves_out, similar
@@ -33,13 +34,6 @@ def listened(state: State, said: str, commands: Sequence[Command], world: World)
 def _ends_in(words: str, last: str) -> bool:
     """Whether these words are among the last that were said."""
     return bool(words.split()) and words.rsplit(maxsplit=1)[-1] in last.split()
-
-
-def _moves(hint: Hint) -> bool:
-    """Something of the user's gets another time."""
-    kinds = {(slot.kind, slot.required) for slot in hint.slots.values()}
-    timed = ("time", True) in kinds or ("time", False) in kinds
-    return hint.does == "act" and timed and ("thing", True) in kinds
 
 
 class _Turn(Utterance):
@@ -123,7 +117,7 @@ class _Turn(Utterance):
             return
         slots, said = self._finished(tool, command.slots), self._stretch(command)
         wish = self._but_others(self._filled(self._new(tool), slots, spans, said), command)
-        wish = self._put_off(self._undated(wish, said), said)
+        wish = self._by_purpose(self._put_off(self._undated(wish, said), said), said)
         if self._is_gone(wish):
             return
         wish = self._but_then(wish)
@@ -140,12 +134,39 @@ class _Turn(Utterance):
             times_said = {n: v for n, v in wish.values.items() if v}
             self._replace(replace(twin, values={**twin.values, **times_said}))
             return
+        self.begun = [one for one in self.begun if not self._says_less(one, wish)]
         wish = self._with_day_of(wish)
         if self._only_told_time(wish):
             self.begun.pop()
         anchor = wish.values.get(filling.anchor_slot(self.world.hints[tool]) or "")
         self._counted_from([one for one in self.begun if anchor in self._things_of(one)])
-        self.begun.append(wish)
+        self.begun += self._at_each_hour(wish)
+
+    def _by_purpose(self, wish: Wish, said: str) -> Wish:
+        """Something new that is called nothing is called by what it is for."""
+        hint = self.world.hints[wish.tool]
+        heading = [n for n, s in hint.slots.items() if s.kind == "words" and s.required]
+        what = utterances.purpose(said)
+        if not makes(hint) or not what or any(name in wish.values for name in heading):
+            return wish
+        return self._filled(wish, {hint.slots[n].name or n: what for n in heading[:1]}, (), said)
+
+    def _at_each_hour(self, wish: Wish) -> list[Wish]:
+        """ "My drops, at eight and at ten": something new at two hours is down twice."""
+        hint = self.world.hints[wish.tool]
+        for name, slot in hint.slots.items():
+            words = str(wish.values.get(name) or "")
+            if slot.kind != "time" or not words or not makes(hint):
+                continue
+            first, *others = mentions.each_hour(words)
+            if others:
+                wish = replace(wish, values={**wish.values, name: first})
+                again = [(self._new(wish.tool).number, one) for one in others]
+                return [wish] + [
+                    replace(wish, number=number, values={**wish.values, name: one})
+                    for number, one in again
+                ]
+        return [wish]
 
     def _but_then(self, wish: Wish) -> Wish:
         """Without a new time that is the one it has: nothing would be moved, and so it is said, and
@@ -153,7 +174,7 @@ class _Turn(Utterance):
         hint = self.world.hints[wish.tool]
         there = [self.state.things[one] for one in self._things_of(wish)]
         share = Heard(said=self.said, state=self.state, world=self.world)
-        if wish.amends is not None or not _moves(hint) or len(there) != 1 or there[0].at is None:
+        if wish.amends is not None or not moves(hint) or len(there) != 1 or there[0].at is None:
             return wish
         for name, slot in hint.slots.items():
             words = str(wish.values.get(name) or "")
@@ -186,11 +207,11 @@ class _Turn(Utterance):
         hint = self.world.hints[wish.tool]
         if hint.careful or any(slot.kind == "time" for slot in hint.slots.values()):
             return False
-        titles = [self.state.things[one].title for one in self._things_of(wish)
-                  if one in self.state.things]  # fmt: skip
+        mine = [self.state.things[one] for one in self._things_of(wish) if one in self.state.things]
         sentences = re.split(r"(?<=[.!?;])\s+", said)
-        about = [one for one in sentences if any(similar(one, title) for title in titles)]
-        return bool(about) and all(utterances.not_yet(one) for one in about)
+        about = [one for one in sentences if named(one, mine, loose=True)]
+        # "The rice is done. No, the lentils; the rice I still have to buy": what comes last counts.
+        return bool(about) and utterances.not_yet(about[-1])
 
     def _counted_from(self, wishes: Sequence[Wish]) -> None:
         """ "Theo has his lesson, you have it there. Twenty minutes before it …": what something is
@@ -243,13 +264,13 @@ class _Turn(Utterance):
         mine = [self.state.things[one] for one in self._things_of(wish) if one in self.state.things]
         if not clauses or len(mine) != 1:
             return wish
-        if _moves(hint):
+        if moves(hint):
             timed = [n for n, slot in hint.slots.items() if slot.kind == "time"]
             wrong = {n for n in timed if any(wish.words.get(n, "?") in one for one in clauses)}
             values = {n: value for n, value in wish.values.items() if n not in wrong}
             words = {n: value for n, value in wish.words.items() if n not in wrong}
             return replace(wish, values=values, words=words)
-        moving = [tool for tool, one in self.world.hints.items() if _moves(one)]
+        moving = [tool for tool, one in self.world.hints.items() if moves(one)]
         once = not mine[0].rule and mine[0].kind != "goal"
         rest = said.replace("’", "'")
         for one in clauses:
@@ -287,6 +308,7 @@ class _Turn(Utterance):
         if things:
             mine = [one.values.get(n) for n in things]
             bare = not any(n in other.values or n in other.words for n in things)
+            bare = bare or self._told_again(one, other, things)
             return (
                 not other.many
                 and (None not in mine)
@@ -297,6 +319,28 @@ class _Turn(Utterance):
                 for n in heading]  # fmt: skip
         timed = [w for w in (one, other) if self._time_of(w)]
         return bool(heading) and all(same) and len(timed) < 2
+
+    def _says_less(self, one: Wish, other: Wish) -> bool:
+        """ "It's done. No, the lentils, the lentils are done": the first named nothing, and is the
+        second."""
+        slots = self.world.hints[one.tool].slots
+        own = [n for n, slot in slots.items() if slot.kind == "thing" and slot.required]
+        bare = not one.many and not one.left and not one.words and not one.values
+        return bool(own) and one.tool == other.tool and bare and bool(self._things_of(other))
+
+    def _told_again(self, one: Wish, other: Wish, things: Sequence[str]) -> bool:
+        """ "The swim starts an hour later than in my plan. Can you fix it there?": what names none
+        of their things, and has the time of the other wish or none, is that wish."""
+        if other.left or any(name in other.values for name in things):
+            return False
+        mine, again = self._time_of(one).casefold(), self._time_of(other).casefold()
+        alike = not again or again in mine or mine in again or self._one_span(mine, again)
+        return alike and len(named(self.said, list(self.state.things.values()))) == 1
+
+    def _one_span(self, one: str, other: str) -> bool:
+        """Whether both hold the words of one time in what was said."""
+        spans = [span.text.casefold() for span in times.find(self.said)]
+        return any(span in one and span in other for span in spans)
 
     def _new(self, tool: str) -> Wish:
         number = self.state.wishes + 1
@@ -417,7 +461,9 @@ class _Turn(Utterance):
             if slot in filled.values and slot not in settled.values and slot in wish.asked:
                 self.waiting = [w for w in self.waiting if w.number != wish.number]
                 return  # asked when instead, they name that time again: it is right as it is
+            settled, *again = self._at_each_hour(settled)
             self._replace(settled)
+            self.begun += again
 
     def _fill_beside(self) -> None:
         """What the answer says of other open wishes."""

@@ -214,7 +214,8 @@ def _with_what_follows(
     for wish in found:
         last = made[-1] if made else None
         open_end = last is not None and titles.asked_for(said[last.start : last.end])
-        if last is not None and open_end and open_end[0] == open_end[1]:
+        told = last is not None and any(kinds.get(name) == "words" for name in last.slots)
+        if last is not None and not told and open_end and open_end[0] == open_end[1]:
             own = {name: at for name, at in wish.slots.items() if name in _slots(last.kind, able)}
             made[-1] = replace(last, end=wish.end, slots={**own, **last.slots})
         else:

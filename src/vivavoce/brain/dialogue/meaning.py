@@ -19,7 +19,7 @@ from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.filling import Heard
 from vivavoce.brain.dialogue.flows.arguments import Missing, made
 from vivavoce.brain.dialogue.flows.carrying import of_workspace
-from vivavoce.brain.dialogue.state import Deed, State, Wish, World, makes
+from vivavoce.brain.dialogue.state import Deed, State, Wish, World, makes, moves
 from vivavoce.brain.dialogue.things import Found, named, only_some, sets_in, some_of, spares
 from vivavoce.language.en import answers, denying, elsewhere, mentions, naming, titles, utterances
 from vivavoce.language.en.ending import VERBS
@@ -35,9 +35,10 @@ from vivavoce.language.en.pointing import (
 )
 from vivavoce.language.en.wishes import clauses_of
 from vivavoce.language.en.words import STOP
-from vivavoce.wire.hints import Flow, Hint, Slot
+from vivavoce.wire.hints import Flow, Hint, Slot, Thing
 
 UNCLEAR = Plain("unclear")
+_AIMLESS = (Plain("chat"), UNCLEAR, Plain("cannot"), Plain("drop"))
 _SMALL = 4
 """Letters of small words around a time."""
 _TWO = 2
@@ -132,6 +133,8 @@ class Utterance:
             return [placed]
         if answers.wants_no_more(self.said):  # whatever the model hears in it
             return [Plain("no")]
+        if (exchanged := self._exchanged()) is not None:
+            return exchanged
         if (fewer := self._narrowed(commands)) is not None:
             return fewer
         if self._just_done() and self.asked is None and denying.protests(self.said):
@@ -229,6 +232,46 @@ class Utterance:
             kept += ("yes", "no")  # "yes, and remind me at noon to tell them"
         acts = [c for c in known if not isinstance(c, Plain) or c.kind in kept]
         return acts or known or [UNCLEAR]
+
+    def _exchanged(self) -> list[Command] | None:
+        """ "Swap the vet and the gym": each gets the time of the other. Of two that are named, or
+        of the two that were just spoken of."""
+        moving = [hint for hint in self.world.hints.values() if moves(hint)]
+        asked = self._asked_wish()
+        other = asked is not None and not moves(self.world.hints[asked.tool])
+        if len(moving) != 1 or other or not utterances.exchanges(self.said):
+            return None
+        slots = moving[0].slots.items()
+        spans = times.find(self.said)
+        share = Heard(said=self.said, state=self.state, world=self.world)
+        bare = Wish(number=0, tool=next(n for n, h in self.world.hints.items() if h is moving[0]))
+        hours = [one.text for one in spans if not one.describes]
+        if len(hours) > 1 or any(filling.read(one, bare, share).day for one in hours):
+            return None  # it says itself when each shall be
+        there = [t for t in self.state.things.values() if t.open and t.at and not t.rule]
+        two = [one for one in there if one.id in named(self.said, there)]
+        if not two and mentions.points(self.said):
+            two = [one for one in there if one.id in self.before.view]
+        if len(two) != _TWO:
+            return None
+        if asked is not None:
+            self.waiting = [one for one in self.waiting if one.number != asked.number]
+        thing = next(s.name or n for n, s in slots if s.kind == "thing" and s.required)
+        to = next(s.name or n for n, s in slots if s.kind == "time")
+        zone = ZoneInfo(self.world.briefing.time_zone)
+        made: list[Command] = []
+        for one, other_ in (two, two[::-1]):
+            assert one.at is not None
+            assert other_.at is not None
+            at, hour = other_.at.astimezone(zone), one.at.astimezone(zone)
+            if utterances.keeps_hours(self.said):
+                at = at.replace(hour=hour.hour, minute=hour.minute)
+            when = times.exactly(at, zone.key)
+            if hours:
+                when = f"{at.day} {at:%B %Y} {hours[0]}"
+            said = f"{one.title}: {when}"
+            made.append(Begin(moving[0].wish, {thing: one.title, to: when}, said, sure=True))
+        return made
 
     def _placed(self) -> Fill | None:
         """ "He's in Lahore", asked what time that is here, of an hour by his clock."""
@@ -539,6 +582,8 @@ class Utterance:
         if fewer is None and slot is not None and not means_all(self.said):
             found = filling.find_things(slot, self.said, alone, among=wish.many, loose=True).ids
             fewer = found if set(found) < set(wish.many) and found else None
+        if not fewer and self._names_just_these(told, commands, wish):
+            return [Plain("yes")]
         if not fewer or len(fewer) == len(wish.many):
             return None
         refused = answers.consent(self.said) == "no" and not only_some(self.said)
@@ -558,6 +603,21 @@ class Utterance:
             and (tool := self._tool(c.wish)) and makes(self.world.hints[tool])
         ]  # fmt: skip
         return [Plain("chat") if no else Plain("yes"), *others]
+
+    def _names_just_these(
+        self, told: Sequence[Thing], commands: Sequence[Command], wish: Wish
+    ) -> bool:
+        """ "The paint and the book club", asked about these two; "all but the vet", which is none
+        of them."""
+        if answers.consent(self.said) == "no" or denying.only_denies(self.said):
+            return False
+        if any(isinstance(c, Begin) and self._tool(c.wish) != wish.tool for c in commands):
+            return False
+        all_named = set(named(self.said, told, loose=True)) == {thing.id for thing in told}
+        if not spares(self.said):
+            return all_named
+        others = [t for t in self.state.things.values() if t.open and t.id not in wish.many]
+        return not all_named and bool(named(self.said, others, loose=True))
 
     def _by_sound(self, commands: Sequence[Command]) -> Command | None:
         """What is plain from the words themselves, whatever a model took it for."""
@@ -590,10 +650,12 @@ class Utterance:
         if isinstance(command, Fill):
             return command if any(words.strip() for words in command.slots.values()) else None
         if not isinstance(command, Begin):
-            return command
+            return self._of_things(command) if command in _AIMLESS else command
         tool = self._tool(command.wish)
         if tool is None:
             return None
+        if makes(self.world.hints[tool]) and utterances.on_others_device(command.said or self.said):
+            return Plain("cannot")
         does = self.world.hints[tool].does
         if does == "retract":
             return Plain("undo")
@@ -602,6 +664,25 @@ class Utterance:
         if does == "tell" and self._of_no_thing(command, tool):
             return Plain("cannot")
         return self._corrected(command, tool)
+
+    def _of_things(self, command: Plain) -> Command:
+        """What is about their things in so many words, though nothing was made of it: how many
+        there are, or that they want to hear no more of one."""
+        if self._asked_wish() is not None:
+            return command
+        by_deed = {hint.becomes or hint.does: hint for hint in self.world.hints.values()
+                   if not isinstance(hint, Flow)}  # fmt: skip
+        telling = by_deed.get("tell")
+        asks = utterances.counts_things(self.said)
+        if asks and telling and not any(slot.required for slot in telling.slots.values()):
+            return Begin(telling.wish, {})
+        silenced, gone = utterances.stops_telling(self.said), by_deed.get("gone")
+        there = [one for one in self.state.things.values() if one.open]
+        meant = list(named(silenced or "", there)) or list(named(self.said, there))
+        if silenced is None or gone is None or len(meant) != 1:
+            return command
+        slot = next(s.name or n for n, s in gone.slots.items() if s.kind == "thing")
+        return Begin(gone.wish, {slot: self.state.things[meant[0]].title})
 
     def _of_no_thing(self, command: Begin, tool: str) -> bool:
         """ "What's twelve times fourteen?" asks for nothing that the user's things could tell."""

@@ -218,6 +218,13 @@ def makes(hint: Hint) -> bool:
     return hint.does == "act" and "words" in kinds and "thing" not in kinds
 
 
+def moves(hint: Hint) -> bool:
+    """Something of the user's gets another time."""
+    kinds = {(slot.kind, slot.required) for slot in hint.slots.values()}
+    timed = ("time", True) in kinds or ("time", False) in kinds
+    return hint.does == "act" and timed and ("thing", True) in kinds
+
+
 def makers(world: World) -> frozenset[str]:
     """The wishes for something new."""
     return frozenset(hint.wish for hint in world.hints.values() if makes(hint))

@@ -44,7 +44,8 @@ _AFTER = re.compile(
     r"(?=\W*(?:$|[.,;!?]|\b(?:in|over|out|there|so|and|but|which|not|when|if)\b))"
 )
 _TELLS = re.compile(
-    r"(?i)\b(?:that|it|which)(?:['’]?s| is| would be|['’]?d be)\s+(?:at\s+)?"
+    r"(?i)\b(?:(?:that|it|which)(?:['’]?s| is| would be|['’]?d be)|but|only|i mean|meaning|as in)"
+    r"\s+(?:at\s+)?"
     r"(?:half|quarter|noon|midnight|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
     r"\d)[\w:.']*"
     r"(?:\s+(?:past|to|o['’]clock|in the \w+|\w+teen|\w+ty|[ap]\.?m\.?|one|two|three|four|five|"

@@ -9,8 +9,10 @@ It judges English; words that are none may hold anything (`words.foreign`).
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from vivavoce.language.en.numbers import numbers_in
+from vivavoce.language.en.times.pieces import Correction, Every, From, Hour, Negation, Part, Until
 from vivavoce.language.en.times.reading import find, read, without
 
 # Patterns are text, compiled when first used: that takes longer than a start may.
@@ -63,6 +65,15 @@ _ANCHORED = (
     r"(?i)\b(?:before|after|prior to|ahead of|from)\s+"
     r"((?:that|it|this|the|my|our|his|her|their|we|i)\b[^.,;!?]*)"
 )
+_AND_AT = r"(?i)[\s,]*(?:(?:and|plus|then|again|also|at|another|once|one|more)\b[\s,]*)+"
+_WITHIN = frozenset({"in", "the", "at", "of", "on"})
+"""Between an hour and its part of the day."""
+_TWO = 2
+_THERE = re.compile(r"(?i)\b(?:(?:in|at|over|down|up|out|back|by|near|round) )?there\b")
+_AT_PLACE = re.compile(
+    r"\b(?i:out ?of|outta|at|in|into|to|from|inside|past|by|leave|leaving|visit|reach)\s+"
+    r"(?P<place>(?:the |my |our )?(?:[A-Z][\w'’]*(?: [A-Z][\w'’]*)*|(?<=the )\w+|(?<=my )\w+))"
+)
 _LONGEST = 2_000
 """Characters that are looked at."""
 
@@ -73,6 +84,33 @@ def times_in(text: str) -> list[str]:
     return [mention.words for mention in find(text)]
 
 
+def each_hour(text: str) -> list[str]:
+    """ "Daily at eight and at half past nine at night": the same, once with each hour. What is
+    instead of another, or from one until another, is one time."""
+    known = read(text)
+    tokens, pieces = known.tokens, known.found
+    if any(isinstance(one.piece, Correction | Negation | Until | From) for one in pieces):
+        return [text]
+    places: list[tuple[int, int]] = []
+    for hour, after in zip(pieces, (*pieces[1:], None), strict=True):
+        if isinstance(hour.piece, Hour):
+            part = after if after is not None and isinstance(after.piece, Part) else hour
+            own = _WITHIN.issuperset(tokens.words[hour.end : part.start])
+            end = part.end if own else hour.end
+            places.append((tokens.starts[hour.start], tokens.ends[end - 1]))
+    between = [text[end:start] for (_, end), (start, _) in pairwise(places)]
+    if len(places) < _TWO or not all(re.fullmatch(_AND_AT, one) for one in between):
+        return [text]
+    before, rest = text[: places[0][0]], text[places[-1][1] :]
+    often = [one for one in pieces if isinstance(one.piece, Every)]
+    for one in often:
+        if isinstance(one.piece, Every) and one.piece.open_hours:  # "twice a day" has said when
+            counted = text[tokens.starts[one.start] : tokens.ends[one.end - 1]]
+            plain = "every day" if len(often) == 1 else ""
+            before, rest = before.replace(counted, plain), rest.replace(counted, plain)
+    return [f"{before}{text[start:end]}{rest}".strip(" ,") for start, end in places]
+
+
 def repeats_in(text: str) -> list[str]:
     repeated = [mention.words for mention in find(text) if "repetition" in mention.says]
     return repeated or _RULE.findall(text[:_LONGEST])
@@ -80,6 +118,17 @@ def repeats_in(text: str) -> list[str]:
 
 def places_in(text: str) -> list[str]:
     return [match.group() for match in re.finditer(_PLACE, text[:_LONGEST])]
+
+
+def place_named(words: str, said: str) -> str:
+    """ "Next time I'm in there": with the place that was named before, where one was."""
+    if (there := _THERE.search(words)) is None:
+        return words
+    at = said.casefold().find(words.casefold())
+    before = [m["place"].strip() for m in _AT_PLACE.finditer(said[: max(at, 0)])]
+    if not before:
+        return words
+    return f"{words[: there.start()]}at {before[-1]}{words[there.end() :]}"
 
 
 def untimed(text: str) -> str:

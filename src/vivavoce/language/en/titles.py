@@ -87,6 +87,19 @@ def says_something(title: str) -> bool:
     return bool(found) and not (said[0] in _OF_SOMETHING and set(said[1:]) <= _PARTICLES)
 
 
+_DONE_TO_IT = re.compile(
+    r"(?i)(?P<verb>[a-z]+(?: (?:up|out|off|back|down|in|on|away))?) (?:it|them|those|these|that)"
+    r"(?P<rest>\b.*)"
+)
+_BROUGHT_UP = re.compile(
+    r"(?i)\b(?:gave|given|brought|got|bought|sent|ordered|left|handed|lent|prescribed|have|has|"
+    r"'ve|there(?:'s| is| are)|need|made|found)\s+(?:me |us |got )?"
+    r"(?P<what>(?!(?:got|ordered|bought|made|found|left|sent|brought)\b)"
+    r"(?!to\b|been\b|it\b|that\b|them\b|you\b|me\b|us\b|a lot\b)[^,.;!?]+?)"
+    r"(?=\s*[,.;!?]|\s+(?:and|but|so|which|that)\b)"
+)
+
+
 def asked_for(said: str) -> tuple[int, int] | None:
     """Where in it the words are that name what is asked for: "buy stamps" in "and remind me to buy
     stamps". None where nothing is named so; where the asking is all there is, they are empty."""
@@ -166,6 +179,18 @@ def of_what(deed: str, words: str, said: str) -> str:
         return deed
     last = rest[-1:] and rest[-1].casefold() in _STRANDED
     return " ".join((verb, *rest, found["what"]) if last else (verb, found["what"], *rest))
+
+
+def of_whom(title: str, words: str, said: str) -> str:
+    """With the name of what is only pointed at: "the doctor gave me drops, I have to take them" is
+    to take drops, where it was said what there is just before."""
+    pointed = _DONE_TO_IT.fullmatch(title)
+    at = said.casefold().find(words.casefold().strip())
+    if pointed is None or at <= 0:
+        return title
+    found = [m["what"] for m in _BROUGHT_UP.finditer(said[:at])]
+    what = found[-1].strip(" ,") if found else ""
+    return f"{pointed['verb']} {what}{pointed['rest']}" if says_something(what) else title
 
 
 def bare(title: str) -> str:

@@ -138,13 +138,86 @@ _NOT_YET = re.compile(
     r"(?i)(?:\b(?:not|never)\b|n['’]t\b)(?:\s+(?:even|yet|really|been|quite|properly)){0,2}\s+"
     r"(?:started|begun|touched|done|finished|got (?:to|round)|managed|looked at|made)\b|"
     r"\b(?:let|leave) (?:it|that|this|them) (?:be|alone|open|where)\b|"
-    r"(?:\b(?:not|never)\b|n['’]t\b)[^,.;!?]{0,40}\byet\b"
+    r"(?:\b(?:not|never)\b|n['’]t\b)[^,.;!?]{0,40}\byet\b|"
+    r"\bstill (?:have|need|has|want|got|ought)(?: got)? to\b|\b(?:have|has) still to\b"
 )
 
 
 def not_yet(clause: str) -> bool:
     """ "The inventory I have not even started, let it be"."""
     return _NOT_YET.search(clause) is not None
+
+
+_EXCHANGE = re.compile(
+    r"(?i)\b(?:swap|swaps|swapped|swapping|exchange|trade|flip|interchange)\b|"
+    r"\b(?:switch|turn|change|put|have|do)\b[^.;!?]{0,60}\b(?:round|around|places|about|"
+    r"with each other|the other way)\b|\bvice[- ]versa\b|\bthe other way (?:a)?round\b|"
+    r"\bone where the other\b|\bin (?:each other|one another)'?s (?:place|slot)"
+)
+_KEEP_HOURS = re.compile(
+    r"(?i)\b(?:same|keep|own|usual)\b[^.;!?]{0,20}\b(?:hours?|times?|o'clock)\b"
+)
+
+
+def exchanges(text: str) -> bool:
+    """ "Swap the two round": what each of two has, the other is to have."""
+    return _EXCHANGE.search(text) is not None
+
+
+def keeps_hours(text: str) -> bool:
+    """ "Swap the days, same times": each at the hour that it has."""
+    return _KEEP_HOURS.search(text) is not None
+
+
+_COUNTS = re.compile(
+    r"(?i)\bhow (?:many|much)\b[^.;!?]{0,40}\b(?:things?|tasks?|reminders?|items?|appointments?|"
+    r"jobs|plans|entries|stuff|to[- ]?dos?)\b[^.;!?]{0,60}\b(?:i|me|my|list|there|left|open)\b"
+)
+
+
+def counts_things(text: str) -> bool:
+    """ "How many things are you keeping for me?" """
+    return _COUNTS.search(text) is not None
+
+
+_STOPS_TELLING = re.compile(
+    r"(?i)\b(?:stop|quit|cease|no (?:more )?need (?:to|for)|(?:don't|do not|needn't|need not|"
+    r"no longer) (?:need to |have to |keep )?)\s*"
+    r"(?:remind|nag|badger|bother|bug|pester|ping|nudg|chas|tell|hassl|annoy|poke|pok)\w* "
+    r"(?:me|us)\b(?! (?:off|what|if|whether|how|when|where|why|who))"
+    r"(?:[^.;!?]{0,20}?\b(?:about|of|to|for|with)\b(?P<what>[^.;!?]*))?"
+)
+
+
+def stops_telling(text: str) -> str | None:
+    """ "You can stop nagging me about the choir": what they want to hear no more of, if that is
+    what they say; it may be nothing but "it"."""
+    found = _STOPS_TELLING.search(text)
+    return None if found is None else (found["what"] or "").strip(" ,")
+
+
+_ELSEWHERE = re.compile(
+    r"(?i)\bon (?:my (?!phone|watch|mobile|tablet|laptop|list|calendar)\w+(?:'s|s')|his|her|their|"
+    r"[A-Z]\w+'s|the \w+'s) (?:\w+ )?(?:phone|mobile|cell|watch|tablet|ipad|laptop|computer|"
+    r"clock|speaker|device|calendar)\b"
+)
+
+
+def on_others_device(text: str) -> bool:
+    """ "Set an alarm on my son's phone": nobody but its owner can."""
+    return _ELSEWHERE.search(text.replace("’", "'")) is not None
+
+
+_PURPOSE = re.compile(
+    r"(?i)\bso(?: that)? (?P<what>(?:i|we|he|she|they|it|nobody|no one|the|my|our|his|her|their|"
+    r"[A-Z]\w+)\b[^.;!?]+)"
+)
+
+
+def purpose(text: str) -> str:
+    """ "Give me a shout at three so the kids aren't left at the gate": what it is for."""
+    found = _PURPOSE.search(text)
+    return found["what"].strip(" ,") if found is not None else ""
 
 
 _GREETS = re.compile(

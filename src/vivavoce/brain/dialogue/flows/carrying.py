@@ -172,6 +172,7 @@ def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next
             known["what"] = scene.name
         elif stays:
             del known["what"]
+            spoken = [name for name in spoken if name != "what"]
     if ":content}" in flow.makes.get("what", "") and "what" in known:
         known["what"] = naming.dictated_part(str(known["what"]), said)
     if scene.value and flow.does == "act":

@@ -94,9 +94,15 @@ def there_already(output: str, known: Known) -> Mapping[str, Any]:
 
 # --- Adding a line
 
+_DATA = (".json", ".jsonl", ".xml", ".html", ".htm", ".svg", ".ipynb", ".plist")
+
 
 def end_of_file(output: str, known: Known) -> Mapping[str, Any] | None:
-    """What to replace so that a line is added at the end."""
+    """What to replace so that a line is added at the end. Words added to data would break it."""
+    path = str(known.get("file_path") or "")
+    if path.endswith(_DATA):
+        told = f"{spoken_path(path)} is no list of lines: I can't add that to it by myself"
+        return {"told": f"{told}, so I've changed nothing. A coder could do it."}
     if cut := CUT.search(output):
         return {"from_line": max(1, int(cut[2]) - 15)}
     if not output.strip() or output.strip().endswith("is empty."):

@@ -780,10 +780,13 @@ def line_pointed(output: str, known: Known) -> Mapping[str, Any] | None:
     named = tuple(m for m, rate in zip(found, rates, strict=True) if rate >= _NAMED)
     if any(PAIR.search(one.text) for one in named):  # a value that bears the name is meant
         found = named
+    if len(named) > 1 and _ONE_OF.search(said):  # and which one they have not said
+        return {"ask": "what"}
     return {"point": found} if found and (not CUT.search(output) or not path) else None
 
 
 _NAMED = 0.5
+_ONE_OF = re.compile(r"(?i)\b(?:one|some) of (?:the|my|our|those|these)\b")
 
 
 def line_as_meant(chosen: Sequence[Match], known: Known) -> Mapping[str, Any] | None:

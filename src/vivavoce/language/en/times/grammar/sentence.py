@@ -4,6 +4,7 @@ span: how often, from when until when, zones, and what is taken back.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from vivavoce.language.en.times import lexicon as lex
@@ -61,6 +62,11 @@ _ADVERBS = {
     "yearly": ("YEARLY", 1),
     "annually": ("YEARLY", 1),
 }
+_KINDS_OF_DAY = lex.words("school working work business week")
+_EMPHASIS = lex.words(
+    "blessed blasted bloody blooming bleeding damn damned darn darned flipping frigging freaking "
+    "fricking fucking goddamn ruddy sodding stinking solitary wretched"
+)
 _THROUGH = lex.words("to through thru until till til - –")
 
 
@@ -78,10 +84,7 @@ def every_at(t: Tokens, at: int) -> Found | None:
         return Found(Every(freq="DAILY", part="night"), at, at + 1)
     if word == "hourly":
         return Found(Every(open_days=True), at, at + 1)
-    if word in ("school", "working", "work", "business", "week") and t.word(t.skip(at + 1)) in (
-        "days",
-        "nights",
-    ):
+    if word in _KINDS_OF_DAY and t.word(t.skip(at + 1)) in ("days", "nights"):
         return Found(Every(freq="WEEKLY", days=_WEEKLY), at, t.skip(at + 1) + 1)
     if word in _SETS and word not in ("weekend", "weekday", "schoolday", "workday"):
         return Found(Every(freq="WEEKLY", days=_SETS[word]), at, at + 1)
@@ -163,6 +166,7 @@ def _each(t: Tokens, at: int) -> Found | None:
     at += t.word(at) in ("single", "and")
     at += t.word(at) == "every"
     at += t.word(at) == "single"
+    at = _beyond_emphasis(t, at)
     interval = 1
     if t.word(at) in ("other", "alternate", "second"):
         if t.word(at) == "second" and (found := _every_nth(t, begun, at)):
@@ -185,10 +189,7 @@ def _each(t: Tokens, at: int) -> Found | None:
     if unit:
         interval *= 2 if unit == "fortnight" else 1
         return Found(Every(freq=_FREQ[unit], interval=interval), begun, at + 1)
-    if (
-        word in ("school", "working", "work", "business", "week")
-        and t.word(t.skip(at + 1)) == "day"
-    ):
+    if word in _KINDS_OF_DAY and t.word(t.skip(at + 1)) == "day":
         return Found(
             Every(freq="WEEKLY", interval=interval, days=_WEEKLY), begun, t.skip(at + 1) + 1
         )
@@ -211,6 +212,21 @@ def _each(t: Tokens, at: int) -> Found | None:
     if named := month_at(t, at):
         return Found(Every(freq="YEARLY", month=named[0]), begun, named[1])
     return None
+
+
+def _beyond_emphasis(t: Tokens, at: int) -> int:
+    """Past a word that only colours: "every blessed Tuesday". A "market day" is no day of the week,
+    so before a plain "day" it must be one that is said for nothing else."""
+    word, after = t.word(at), t.word(at + 1)
+    known = word in lex.UNITS or word in _SETS or word in lex.FUNCTION or t.nth(at) is not None
+    known = known or word in ("other", "alternate", "second", "last", *_KINDS_OF_DAY)
+    if t.kind(at) != "word" or known or t.count_of(at) or _day_of(t, at) is not None:
+        return at
+    if word in lex.DAY_PARTS or month_at(t, at) or feast_at(t, at):
+        return at
+    coloured = _day_of(t, at + 1) is not None or lex.UNITS.get(after) in ("week", "month", "year")
+    said = re.sub(r"in'?$", "ing", word)
+    return at + (coloured or (after in (*lex.DAY_PARTS, "day") and said in _EMPHASIS))
 
 
 def _every_nth(t: Tokens, begun: int, at: int) -> Found | None:
