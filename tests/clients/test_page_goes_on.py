@@ -423,3 +423,26 @@ async def test_a_second_tab_takes_over_openly_and_the_first_one_takes_it_back_wh
     assert "apples" in page.lines[0][1].lower(), "what was said is still there"
     reasons = [one["reason"] for one in page.watcher.all("session.ended")]
     assert reasons[:2] == ["taken_over", "taken_over"]
+
+
+async def test_without_a_network_the_page_opens_all_the_same_and_goes_on_when_it_is_back(
+    served: Served, tmp_path: Path
+) -> None:
+    steps = [
+        ("state", "idle"),
+        ("kept", None),
+        ("cut", None),
+        ("reload", None),
+        ("state", "loading"),
+        ("stays", ["loading", 1]),  # nobody claims that it is ready
+        ("shot", str(tmp_path / "offline.png")),
+        ("mend", None),
+        ("state", "idle"),
+    ]
+    given = {
+        "wav": str(sound.microphone(tmp_path / "microphone.wav", b"")),
+        "page": served.origin,
+        "steps": [list(step) for step in steps],
+    }
+    told = await scene("steps", given, seconds=120)
+    assert ["button", "Start talking"] in [one[:2] for one in told.one("page")["shown"]]

@@ -62,6 +62,8 @@ const STEPS = {
       [at("notice"), part],
       LIMIT,
     ),
+  /** Until the page's service worker has all that it keeps. */
+  kept: (page) => page.evaluate(() => navigator.serviceWorker.ready.then(() => null)),
   /** In a browser that keeps in mind that the page may hear its user. */
   async reload(page) {
     await page.context().grantPermissions(["microphone"]);
