@@ -1,36 +1,31 @@
-// The icons of the installed page, drawn here: `node icons.mjs` writes them to `public/`, with the
-// browser of the tests. Four bars, as of a voice.
+// The icons of the installed page, from the one picture that it has: `node icons.mjs` writes them to
+// `public/`, with the browser of the tests.
 
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { openBrowser } from "../tests/clients/node/browser.mjs";
 
 const folder = fileURLToPath(new URL("public/", import.meta.url));
-const BLUE = "#3d5afe";
-const BARS = [
-  [6, 13, 6],
-  [11.5, 9, 14],
-  [17, 6, 20],
-  [22.5, 12, 8],
-];
+const drawn = await readFile(new URL("src/style/icon.svg", import.meta.url), "utf8");
+const ground = /<circle[^>]*fill="([^"]+)"[^>]*\/>/.exec(drawn);
+const wave = /<path[^>]*\/>/.exec(drawn);
+if (!ground || !wave) throw new Error("the icon has another form: a circle, and a path on it");
 
-/** scale: of the bars around the middle; round: the corners of what is behind them. */
-function picture({ behind = BLUE, round = 0, scale = 1 }) {
-  const bars = BARS.map(([x, y, height]) => `<rect x="${x}" y="${y}" width="3.4" height="${height}" rx="1.7"/>`);
-  const ground = behind && `<rect width="32" height="32" rx="${round}" fill="${behind}"/>`;
-  // The bars' own middle is a little left of the picture's.
-  const place = `translate(16 16) scale(${scale}) translate(-15.95 -16)`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">${ground}<g fill="#fff" transform="${place}">${bars.join("")}</g></svg>`;
+/** behind: what is around and under the wave; scale: of the wave around the middle. */
+function picture({ behind, scale = 1 }) {
+  const place = `translate(16 16) scale(${scale}) translate(-16 -16)`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">${behind}<g transform="${place}">${wave[0]}</g></svg>`;
 }
 
+const ALL_OVER = `<rect width="32" height="32" fill="${ground[1]}"/>`;
 const PICTURES = [
-  ["icon-192.png", 192, { round: 9 }],
-  ["icon-512.png", 512, { round: 9 }],
+  ["icon-192.png", 192, { behind: ground[0] }],
+  ["icon-512.png", 512, { behind: ground[0] }],
   // A system cuts its own shape out of these: all but the middle four fifths may go.
-  ["icon-maskable-512.png", 512, { scale: 0.8 }],
-  ["apple-touch-icon.png", 180, { scale: 0.9 }],
+  ["icon-maskable-512.png", 512, { behind: ALL_OVER, scale: 0.85 }],
+  ["apple-touch-icon.png", 180, { behind: ALL_OVER, scale: 0.95 }],
   // Of this one a system takes the shape alone.
-  ["badge-96.png", 96, { behind: "", scale: 1.3 }],
+  ["badge-96.png", 96, { behind: "", scale: 1.5 }],
 ];
 
 await mkdir(folder, { recursive: true });

@@ -54,8 +54,8 @@ function reach() {
       start_url: "./",
       scope: "./",
       display: "standalone",
-      theme_color: "#3d5afe",
-      background_color: "#ffffff",
+      theme_color: "#4b3a8c",
+      background_color: "#fbf9f5",
       categories: ["productivity", "utilities"],
       icons: [
         { src: "icon-192.png", sizes: "192x192", type: "image/png" },
