@@ -22,7 +22,7 @@ function About({ reach }: { reach: Reach }) {
         className="flex animate-rise flex-wrap items-center gap-3 rounded-card bg-tint px-4 py-2.5 text-small [&>svg]:size-5 [&>svg]:shrink-0"
       >
         <BellRing aria-hidden="true" />
-        <p className="min-w-0 flex-1 wrap-anywhere">{preloaded.title || i18n._("Something on your list is due")}</p>
+        <p className="min-w-0 flex-1 basis-56 wrap-anywhere">{preloaded.title || i18n._("Something on your list is due")}</p>
         <Button data-testid="talk-about" onClick={() => reach.talk()}>
           {i18n._("Talk about it")}
         </Button>

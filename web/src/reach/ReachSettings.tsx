@@ -43,7 +43,10 @@ function NoticesSwitch({ reach: { notices } }: { reach: Reach }) {
   return (
     <div className="grid gap-1.5" data-testid="notices" data-status={status}>
       <div className="flex items-center justify-between gap-4">
-        <span id={label}>{i18n._("Tell me what is due, asked or done while it is closed")}</span>
+        <span className="grid">
+          <span id={label}>{i18n._("Notices while this page is closed")}</span>
+          <span className="text-small text-quiet">{i18n._("What is due, what needs an answer, what is done")}</span>
+        </span>
         {SWITCHED.includes(status) && (
           <Switch
             data-testid="notices-switch"
