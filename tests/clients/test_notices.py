@@ -118,6 +118,22 @@ async def test_a_click_on_a_notice_opens_the_page_and_the_talk_begins_with_that_
     assert [one["body"].get("task_id") for one in told.all("session")] == todos
 
 
+@pytest.mark.full  # a page that is open has ten seconds to show it first
+async def test_a_click_on_a_notice_goes_to_the_page_that_is_open(tmp_path: Path) -> None:
+    steps = [
+        ["open"],
+        ["subscribe"],
+        ["due", "Call mum", 1],
+        ["arrives"],
+        ["forward"],
+        ["sees", "preloaded", "Call mum"],
+    ]
+    async with house(tmp_path, VIVAVOCE_AGENT="flux") as h:
+        told = await h.scene(steps)
+    assert told.one("forward")["windows"] == 0
+    assert told.all("session") == [], "nobody asked for the microphone"
+
+
 @pytest.mark.parametrize(
     ("button", "done"), [("yes", True), pytest.param("no", False, marks=pytest.mark.full)]
 )

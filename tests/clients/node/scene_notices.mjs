@@ -182,6 +182,11 @@ play(async () => {
         tell("opened", { url });
         await opened(url);
       },
+      /** The notice itself is clicked while the page is open: no other window comes. */
+      async forward() {
+        const windows = await inWorker(() => self.click("").then(() => self.windows.length));
+        tell("forward", { windows });
+      },
       state: (name) =>
         page.waitForFunction((wanted) => document.body.dataset.state === wanted, name, LIMIT),
       async sees(name, words) {
