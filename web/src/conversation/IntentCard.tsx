@@ -12,11 +12,11 @@ import { Problem } from "../parts/pane";
 import { known } from "../words/known";
 
 const TONES = { accepted: "good", failed: "bad", pending: "warn" } as const;
-const ICONS: Readonly<Record<string, LucideIcon>> = {
-  GOAL: Target,
-  NEW_TASK: CircleCheck,
-  RESCHEDULE_TASK: CalendarClock,
-};
+const ICONS = new Map<string, LucideIcon>([
+  ["GOAL", Target],
+  ["NEW_TASK", CircleCheck],
+  ["RESCHEDULE_TASK", CalendarClock],
+]);
 
 export function IntentCard({ intent }: { intent: Understood }) {
   const { i18n } = useLingui();
@@ -25,7 +25,7 @@ export function IntentCard({ intent }: { intent: Understood }) {
   const rest = rows.filter((row) => row !== main);
   const gone = intent.status === "retracted";
   const tone = TONES[intent.status as keyof typeof TONES] ?? "plain";
-  const Icon = ICONS[intent.route] ?? Sparkles;
+  const Icon = ICONS.get(intent.route) ?? Sparkles;
   // `s` is read out as what does not hold any more; a line through text alone is not.
   const Words = gone ? "s" : "span";
   return (
