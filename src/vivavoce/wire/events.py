@@ -198,6 +198,18 @@ class AssistantSpeaking(VoiceEvent):
     item_id: str
 
 
+class AssistantHeard(VoiceEvent):
+    """How much of an answer was heard by now, for captions that follow the voice: `state` is
+    playing, played (all that became sound) or cut. Only of providers that tell it: our engine."""
+
+    type = "assistant.heard"
+    durable = False
+    item_id: str
+    transcript: str
+    audio_end_ms: int
+    state: str
+
+
 class AssistantDone(VoiceEvent):
     type = "assistant.done"
     item_id: str

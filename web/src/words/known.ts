@@ -16,6 +16,7 @@ export const STATES = [
   /*i18n*/ "May this page hear you? Your browser asks",
   /*i18n*/ "Connecting",
   /*i18n*/ "Listening",
+  /*i18n*/ "Muted",
   /*i18n*/ "You speak",
   /*i18n*/ "Thinking",
   /*i18n*/ "Speaking",
@@ -54,6 +55,8 @@ export const TASKS = [
   /*i18n*/ "Failed",
   /*i18n*/ "Cancelled",
 ];
+
+export const ASKERS = [/*i18n*/ "a task", /*i18n*/ "a program that uses this server"];
 
 export const FAULTS = [
   /*i18n*/ "It goes on in another window or on another device.",

@@ -49,9 +49,19 @@ export function reduce(state: State, fact: Fact): State {
     case "call.up":
       return { ...state, stage: "live", transport: fact.transport, notice: null, retry: null };
     case "call.lost":
-      return { ...state, stage: "reconnecting", sounding: false, tools: [], retry: fact.retry ?? state.retry };
+      return {
+        ...state,
+        stage: "reconnecting",
+        sounding: false,
+        silent: false,
+        tools: [],
+        lines: transcript.unfollowed(state.lines),
+        retry: fact.retry ?? state.retry,
+      };
     case "sound":
       return { ...state, sounding: fact.on };
+    case "silence":
+      return { ...state, silent: fact.on };
     case "stream.up":
       return { ...state, streaming: true };
     case "stream.down":
@@ -125,6 +135,10 @@ function heard(state: State, fact: ServerFact): State {
       };
       return { ...state, lines: transcript.completed(state.lines, said) };
     }
+    case "assistant.heard":
+      return { ...state, lines: transcript.heard(state.lines, data) };
+    case "assistant.done":
+      return { ...state, lines: transcript.heard(state.lines, { ...data, state: "played" }) };
     case "tool.started":
     case "tool.progress":
     case "tool.completed":
@@ -193,6 +207,7 @@ function over(state: State): State {
     elsewhere: false,
     ended: state.lines.length > 0 ? (state.session ?? state.ended) : null,
     sounding: false,
+    silent: false,
     transport: null,
     retry: null,
     tools: [],

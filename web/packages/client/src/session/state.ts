@@ -36,8 +36,22 @@ export interface Line {
   readonly percentage: number | null;
   /** It came by voice. */
   readonly spoken?: boolean;
+  /** While an answer sounds and its provider tells how far: what of it was heard by now. */
+  readonly heard?: string;
+  /** Of a tool: what there is to see of its call. */
+  readonly call?: ToolCall;
   /** Of an intent: what was understood. */
   readonly intent?: Understood;
+}
+
+export interface ToolCall {
+  readonly tool: string;
+  readonly given: Readonly<Record<string, unknown>>;
+  /** What it gave, or the beginning of it: `whole` says which. */
+  readonly output: string;
+  readonly whole: boolean;
+  readonly files: readonly string[];
+  readonly ms: number | null;
 }
 
 /** What the server waits for before anyone can talk to it. */
@@ -68,6 +82,8 @@ export interface State {
   readonly voice: string;
   /** The page plays the assistant's sound itself, and some is left. */
   readonly sounding: boolean;
+  /** It speaks, and has not made a sound for a while: more is to come. */
+  readonly silent: boolean;
   readonly transport: TransportKind | null;
   readonly loading: Loading | null;
   readonly retry: Retry | null;
@@ -93,6 +109,7 @@ export const INITIAL: State = {
   stage: "loading",
   voice: "disconnected",
   sounding: false,
+  silent: false,
   transport: null,
   loading: null,
   retry: null,
@@ -146,6 +163,7 @@ export type Fact =
   | { readonly type: "call.up"; readonly transport: TransportKind }
   | { readonly type: "call.lost"; readonly retry?: Retry }
   | { readonly type: "sound"; readonly on: boolean }
+  | { readonly type: "silence"; readonly on: boolean }
   | { readonly type: "stream.up" }
   | { readonly type: "stream.down" }
   | {

@@ -45,8 +45,10 @@ export function situation(state: State): Situation {
   }
   if (!state.streaming) return "reconnecting";
   const now = VOICES[state.voice] ?? "listening";
-  // The server only reckons when the sound ends that we play.
-  return now === "listening" && state.sounding ? "speaking" : now;
+  // The server only reckons when the sound ends that we play; and it may end before the answer does.
+  const sounds = now === "speaking" || (now === "listening" && state.sounding);
+  if (sounds) return state.silent ? "thinking" : "speaking";
+  return now;
 }
 
 /** Why a session ended that its user went on with in another place. */
@@ -121,6 +123,7 @@ export function words(state: State): string {
     case "connecting":
       return "Connecting";
     case "listening":
+      if (state.muted) return "Muted";
       return toolNames(state) ? `Listening, while ${toolNames(state)} runs` : "Listening";
     case "hearing":
       return "You speak";

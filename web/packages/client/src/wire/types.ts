@@ -709,6 +709,14 @@ export interface VoiceEvents {
     timestamp: string;
     item_id: string;
   };
+  "assistant.heard": {
+    session_id?: string;
+    timestamp: string;
+    item_id: string;
+    transcript: string;
+    audio_end_ms: number;
+    state: string;
+  };
   "assistant.done": {
     session_id?: string;
     timestamp: string;
@@ -933,6 +941,7 @@ export const EVENT_NAMES: readonly EventName[] = [
   "transcription.delta",
   "transcription.completed",
   "assistant.speaking",
+  "assistant.heard",
   "assistant.done",
   "turn.traced",
   "tool.started",
