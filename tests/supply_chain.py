@@ -40,7 +40,7 @@ SHIPPED, WORKED_WITH = ("serve", "image", "build"), ("dev", "node")
 ALLOWED = frozenset(
     {
         *("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MIT-0"),
-        *("BlueOak-1.0.0", "PSF-2.0", "Unlicense", "Zlib"),
+        *("BlueOak-1.0.0", "OFL-1.1", "PSF-2.0", "Unlicense", "Zlib"),
         *("MPL-2.0", "LGPL-2.0-or-later", "LGPL-2.1-or-later", "LGPL-3.0-only"),
     }
 )
