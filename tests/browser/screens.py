@@ -22,7 +22,7 @@ from tests.clients.serving import serve
 TITLES = ("Pears & plums", "A trip to the mountains in spring", "What to cook tonight")
 
 
-def main(folder: Path, states: list[str], format: str = "webp", sizes: str | None = None) -> int:
+def main(folder: Path, states: list[str], kind: str = "webp", sizes: str | None = None) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
         place = Path(temporary)
@@ -34,7 +34,7 @@ def main(folder: Path, states: list[str], format: str = "webp", sizes: str | Non
             given: dict[str, Any] = {"page": served.origin, "folder": str(folder)}
             given["wav"] = str(silence)
             given |= {"states": states} if states else {}
-            given |= {"format": format} | ({"sizes": sizes.split(",")} if sizes else {})
+            given |= {"format": kind} | ({"sizes": sizes.split(",")} if sizes else {})
             told = asyncio.run(scene("screens", given, seconds=3600))
     for complaint in told.all("complaint"):
         print(f"{complaint['name']}: {complaint['what']}")
@@ -47,6 +47,6 @@ if __name__ == "__main__":
     asked.add_argument("states", nargs="*")
     asked.add_argument("--png", action="store_true")
     asked.add_argument("--sizes")
-    wish = asked.parse_args()
+    wish = asked.parse_intermixed_args()
     found = main(wish.folder.resolve(), wish.states, "png" if wish.png else "webp", wish.sizes)
     sys.exit(1 if found else 0)
