@@ -59,15 +59,15 @@ class House:
 @asynccontextmanager
 async def house(tmp_path: Path, **settings: str) -> AsyncIterator[House]:
     async with push_service() as service:
-        own = {"VIVAVOCE_PUSH_ALLOWED_HOSTS": service.url.removeprefix("http://")}
-        with serve(tmp_path / "server", **own, **settings) as served:
+        settings["VIVAVOCE_PUSH_ALLOWED_HOSTS"] = service.url.removeprefix("http://")
+        with serve(tmp_path / "server", patience=240, **settings) as served:
             yield House(served, service, tmp_path)
 
 
 async def test_what_is_due_is_shown_with_the_page_closed_and_its_buttons_work(
     tmp_path: Path,
 ) -> None:
-    steps = [
+    steps: Steps = [
         *SUBSCRIBED,
         ["due", "Call mum", 1],
         ["arrives"],
@@ -92,7 +92,7 @@ async def test_what_is_due_is_shown_with_the_page_closed_and_its_buttons_work(
 async def test_a_click_on_a_notice_opens_the_page_and_the_talk_begins_with_that_task(
     tmp_path: Path,
 ) -> None:
-    steps = [
+    steps: Steps = [
         *SUBSCRIBED,
         ["due", "Call mum", 1],
         ["arrives"],
@@ -142,7 +142,7 @@ async def test_what_waits_for_a_yes_has_it_with_the_page_closed(
 ) -> None:
     script = tmp_path / "painting.yaml"
     script.write_text(PAINTING)
-    steps = [*SUBSCRIBED, ["write", "Paint it."], ["arrives"], ["press", button]]
+    steps: Steps = [*SUBSCRIBED, ["write", "Paint it."], ["arrives"], ["press", button]]
     async with house(tmp_path, VIVAVOCE_SCRIPT=str(script)) as h:
         told = await h.scene(steps)
         assert (await h.get("/approvals"))["approvals"] == []
