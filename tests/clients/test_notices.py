@@ -120,7 +120,7 @@ async def test_a_click_on_a_notice_opens_the_page_and_the_talk_begins_with_that_
 
 @pytest.mark.full  # a page that is open has ten seconds to show it first
 async def test_a_click_on_a_notice_goes_to_the_page_that_is_open(tmp_path: Path) -> None:
-    steps = [
+    steps: Steps = [
         ["open"],
         ["subscribe"],
         ["due", "Call mum", 1],

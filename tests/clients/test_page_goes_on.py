@@ -378,7 +378,8 @@ async def test_over_a_websocket_too_the_page_is_back_after_a_network_that_was_go
         ("speech", 1.0),
     ]
     # Said again and again, since nobody knows when it is heard again.
-    said: Said = [3.0, APPLES, away + 20.0, *[PIANO, 8.0] * 4]
+    again: Said = [PIANO, 8.0] * 4
+    said: Said = [3.0, APPLES, away + 20.0, *again]
     with serve(tmp_path / "server") as served:
         page = await visited(served, voice, tmp_path, said, steps, path="/?transport=websocket")
         found = await _conversations(served)
