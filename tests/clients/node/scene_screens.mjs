@@ -131,9 +131,11 @@ const SPEAKING = [
 
 async function talking(page, ...events) {
   await page.click(at("talk"));
-  await page.waitForFunction(() => document.body.dataset.transport, null, { timeout: 60_000 });
-  await page.waitForFunction(() => !["asking", "connecting", "loading"].includes(document.body.dataset.state), null, { timeout: 60_000 });
-  await page.waitForTimeout(300); // the server has told its own state by now
+  const ready = (told) => {
+    if (document.body.dataset.transport) window.tell(...told);
+    return document.body.dataset.state === "listening";
+  };
+  await page.waitForFunction(ready, status("ready"), { timeout: 60_000, polling: 200 });
   await page.evaluate((list) => list.forEach(([name, data]) => window.tell(name, data)), events);
 }
 const large = async (page) => {
