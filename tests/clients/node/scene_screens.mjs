@@ -295,6 +295,11 @@ play(async () => {
             viewport: { width, height }, colorScheme, locale: state === "german" ? "de-DE" : "en-GB", bypassCSP: false,
           });
           const page = await context.newPage();
+          const begun = [];
+          page.on("response", async (response) => {
+            const path = new URL(response.url()).pathname;
+            if (path === "/session" && response.request().method() === "POST") begun.push((await response.json()).conversation_id);
+          });
           const complain = (what) => tell("complaint", { name, what });
           page.on("console", (message) => message.type() === "error" && !expected(state, message) && complain(message.text()));
           page.on("pageerror", (error) => complain(String(error.stack ?? error)));
@@ -312,6 +317,9 @@ play(async () => {
             complain(`not reached: ${error}`);
             await kept(page, paper, name);
           }
+          await page.goto("about:blank"); // which hangs up
+          // The list is to be the same in every picture.
+          for (const id of begun) await page.request.delete(`${given.page}/api/v1/conversations/${id}`);
           await context.close();
         }
   } finally {
