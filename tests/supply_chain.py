@@ -70,8 +70,8 @@ def locked(*names: str) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def known() -> dict[str, str]:
-    found: dict[str, str] = tomllib.loads(LICENCES.read_text())["python"]
+def known(of: str = "python") -> dict[str, str]:
+    found: dict[str, str] = tomllib.loads(LICENCES.read_text())[of]
     return found
 
 
@@ -127,7 +127,7 @@ def _named(expression: str) -> set[str]:
 
 def licence_table() -> str:
     """What packages say, and for the rest what was found out by hand."""
-    by_hand = known() if LICENCES.exists() else {}
+    by_hand = known()
     lines = []
     for name in locked(*SHIPPED, *WORKED_WITH):
         about = here(name)
@@ -138,7 +138,9 @@ def licence_table() -> str:
     head = (
         "# The licence of every locked package: `python -m tests.supply_chain --write`.\n[python]\n"
     )
-    return head + "\n".join(lines) + "\n"
+    looked = ["", "# Of npm, where a package names none: looked up by hand, and kept.", "[npm]"]
+    looked += [f'{name} = "{licence}"' for name, licence in known("npm").items()]
+    return head + "\n".join([*lines, *looked]) + "\n"
 
 
 def notices() -> str:
@@ -229,7 +231,7 @@ def checked_here() -> list[str]:
     forbidden = problems(licences, shipped, ALLOWED)
     forbidden += problems(licences, others, ALLOWED | ONLY_RUN)
     for folder in NPM:
-        told = {name: str(each.get("license")) for name, each in npm_packages(folder).items()}
+        told = npm_licences(folder)
         forbidden += problems(told, list(told), ALLOWED)
     say("licences of all that is locked", forbidden)
     return wrong
@@ -238,6 +240,14 @@ def checked_here() -> list[str]:
 def npm_packages(folder: str) -> dict[str, dict[str, Any]]:
     told = json.loads((ROOT / folder / "package-lock.json").read_text())["packages"]
     return {name: each for name, each in told.items() if name}
+
+
+def npm_licences(folder: str) -> dict[str, str]:
+    by_hand = known("npm")
+    return {
+        name: str(each.get("license") or by_hand.get(name.rpartition("node_modules/")[2]))
+        for name, each in npm_packages(folder).items()
+    }
 
 
 def _hashed(package: Mapping[str, Any]) -> bool:
@@ -290,7 +300,7 @@ def _installed() -> tuple[int, int, list[str]]:
 # --- Known faults ---------------------------------------------------------------------------
 
 _LICENCE_FILES = {"license", "licence"}
-NPM = ("web", "tests/clients/node")
+NPM = ("web", "site", "tests/clients/node")
 _MOST = 20
 NOT_ASKED = 3
 """How it ends where nobody could be asked about something: nothing wrong was found, and that is

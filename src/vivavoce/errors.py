@@ -136,6 +136,10 @@ class Conflict(ClientError):
     status = 409
 
 
+class SaidOtherwise(Conflict):
+    """Another message has this id already: the same one again is wanted, or another id."""
+
+
 class OwnedElsewhere(Conflict):
     """`owner` in the details is the name of the server to ask."""
 

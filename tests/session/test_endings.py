@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from tests.session.scene import SESSION, START, WHO, Scene, answer, message, sent, told, user_turn
-from vivavoce.session.effects import Account, Answered, RunTool
+from vivavoce.session.effects import Account, Answered, RunTool, Tell
 from vivavoce.session.events import (
     AttachFailed,
     CallPlaced,
     CallSurvived,
     End,
+    SessionEvent,
     Shown,
     SidebandLost,
     SidebandUp,
@@ -21,7 +22,9 @@ from vivavoce.session.events import (
 )
 from vivavoce.session.policy import Policy
 from vivavoce.wire.events import (
+    AssistantDone,
     AssistantHeard,
+    AssistantSpeaking,
     ConnectionStatus,
     SessionEnded,
     TranscriptionCompleted,
@@ -90,6 +93,30 @@ def test_every_ending_keeps_the_words_that_the_engine_gave(ending: object) -> No
     assert "playing" not in entry.data
     assert "estimated" not in entry.data
     assert told(scene.effects, TranscriptionCompleted)[-1].transcript == "One two"
+
+
+@pytest.mark.parametrize(
+    "endings",
+    [
+        (End(),),
+        (CallPlaced("rtc_2"), End()),
+        (SidebandLost(1000, hung_up=True), End()),
+        (rt.Heard("a1", "One two", 800, "cut"), CallPlaced("rtc_2"), End()),
+        (rt.Heard("a1", "One two", 800, "cut"), rt.PlaybackStopped("r1", cleared=True), End()),
+    ],
+    ids=["end", "another call", "hung up", "cut, then another call", "cut"],
+)
+def test_whoever_was_told_that_it_speaks_is_told_once_that_it_stopped(
+    endings: tuple[SessionEvent, ...],
+) -> None:
+    scene = speaking(Scene())
+    scene.send(*endings)
+    assert len(told(scene.effects, AssistantSpeaking)) == 1
+    [done] = told(scene.effects, AssistantDone)
+    assert done.interrupted
+    events = [e.event for e in scene.effects if isinstance(e, Tell)]
+    ended = next(e for e in events if isinstance(e, SessionEnded))
+    assert events.index(done) < events.index(ended)
 
 
 def test_where_nobody_tells_it_is_reckoned_and_marked() -> None:

@@ -32,6 +32,8 @@ class CallPlaced(Value):
     gist: Gist = Gist()
     """Of what was said before the history."""
     greeting: str | None = None
+    bare: bool = True
+    """The greeting tells nothing else: whoever was answered before it needs none."""
     say: str | None = None
     """These very words, in place of a greeting."""
     running: str = ""

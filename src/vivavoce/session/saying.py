@@ -437,8 +437,17 @@ def flush(draft: Draft) -> None:
     speech, sideband = draft.state.talk.speech, draft.state.sideband
     away = None if sideband.up else sideband.lost_at
     until_ms = draft.now_ms if away is None else away.timestamp() * 1000
+    begun = speech.begun()
     for item in speech.unsettled():
         if item.spoken:
             speech.cut(item, until_ms)
             item.missed = item.interrupted
         _complete(item, draft)
+    for item in begun:
+        item.played_ms = item.elapsed(until_ms)
+        draft.tell(
+            AssistantDone,
+            item_id=item.item_id,
+            duration_ms=round(item.played_ms if item.cut_ms is None else item.cut_ms),
+            interrupted=item.interrupted or None,
+        )

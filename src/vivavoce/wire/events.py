@@ -238,7 +238,8 @@ class TurnTraced(VoiceEvent):
 
 
 class ToolStarted(VoiceEvent):
-    """`estimated_duration`: milliseconds that such calls took lately, where that is known."""
+    """It runs: where a yes is needed, that is there. `estimated_duration`: milliseconds that such
+    calls took lately, where that is known."""
 
     type = "tool.started"
     call_id: str

@@ -156,13 +156,13 @@ function Inside({ line, call: told }: { line: Line; call: ToolCall }) {
 
 function Part({ title, action, children }: { title: string; action?: ReactNode; children: ReactNode }) {
   return (
-    <section className="grid min-w-0 gap-1.5">
-      <h4 className="flex min-h-6 items-center justify-between text-tiny font-medium text-quiet">
+    <div className="grid min-w-0 gap-1.5" role="group" aria-label={title}>
+      <div className="flex min-h-6 items-center justify-between text-tiny font-medium text-quiet">
         {title}
         {action}
-      </h4>
+      </div>
       {children}
-    </section>
+    </div>
   );
 }
 

@@ -220,7 +220,7 @@ def find_agent(name_or_path: str | Path, agents_dir: Path | None = None) -> Path
     """The folder of an agent: a path as it is, a name in the usual places."""
     given = Path(name_or_path)
     if given.name != str(name_or_path) or str(name_or_path) in (".", ".."):
-        return given
+        return given.absolute()  # "./here" would else be a name to whoever is asked next
     for root in agent_roots(agents_dir):
         if (root / given / "agent.yaml").is_file():
             return root / given

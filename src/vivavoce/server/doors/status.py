@@ -473,7 +473,8 @@ async def ready(here: Here) -> Response:
         ways += [await one.check() for one in here.providers.fallbacks]
     can_start = any(ways) or here.standby is not None
     checks = ReadyChecks(
-        amplifier=_tools_count(here) > 0,
+        # One that shall have none lacks none.
+        amplifier=_tools_count(here) > 0 or here.profile.agent.tools == (),
         openai=openai,
         database=database,
         engine=None if engine is None else engine.ready,
