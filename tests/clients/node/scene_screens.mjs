@@ -75,7 +75,7 @@ function staged() {
 }
 
 function refusing() {
-  navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("", "NotAllowedError"));
+  if (navigator.mediaDevices) navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("", "NotAllowedError"));
 }
 
 const status = (state) => [
