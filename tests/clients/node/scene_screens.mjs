@@ -32,11 +32,11 @@ const TASKS = [
   }),
 ];
 const REMINDERS = [{ id: "r1", title: "Call mum", due_at: soon(-120_000), task_id: "x", conversation_id: null, created_at: soon(-9e6) }];
-const APPROVAL_TOLD = {
+const approval = () => ({
   approval_id: "a1", tool_name: "bash", question: "I want to run npm test. May I? Yes or no?",
   arguments: { command: "npm test -- --watch=false", timeout: 60 }, expires_at: soon(55_000),
   session_id: "vs_1", call_id: "c1", reach: "once", because: "the page docs.example.org",
-};
+});
 const USAGE = (conversation) => ({
   today: { input_tokens: 5120, output_tokens: 812, cost_usd: 0.0312, since: soon(-9e6), sessions: 1 },
   budget: { tokens_per_day: null, tokens_left: null, cost_usd_per_day: null, cost_usd_left: null, sessions_per_day: null, sessions_left: null },
@@ -159,7 +159,7 @@ const STATES = {
     await page.waitForSelector(`${at("settings")} dl`);
   },
   async approval(page) {
-    await talking(page, ...TALK.slice(0, 2), status("executing_tool"), ["approval.requested", APPROVAL_TOLD]);
+    await talking(page, ...TALK.slice(0, 2), status("executing_tool"), ["approval.requested", approval()]);
     await page.waitForSelector(at("approval"));
     await page.waitForTimeout(800);
   },
