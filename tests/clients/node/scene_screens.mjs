@@ -32,11 +32,11 @@ const TASKS = [
   }),
 ];
 const REMINDERS = [{ id: "r1", title: "Call mum", due_at: soon(-120_000), task_id: "x", conversation_id: null, created_at: soon(-9e6) }];
-const APPROVAL_TOLD = {
+const approval = () => ({
   approval_id: "a1", tool_name: "bash", question: "I want to run npm test. May I? Yes or no?",
   arguments: { command: "npm test -- --watch=false", timeout: 60 }, expires_at: soon(55_000),
   session_id: "vs_1", call_id: "c1", reach: "once", because: "the page docs.example.org",
-};
+});
 const USAGE = (conversation) => ({
   today: { input_tokens: 5120, output_tokens: 812, cost_usd: 0.0312, since: soon(-9e6), sessions: 1 },
   budget: { tokens_per_day: null, tokens_left: null, cost_usd_per_day: null, cost_usd_left: null, sessions_per_day: null, sessions_left: null },
@@ -75,7 +75,7 @@ function staged() {
 }
 
 function refusing() {
-  navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("", "NotAllowedError"));
+  if (navigator.mediaDevices) navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("", "NotAllowedError"));
 }
 
 const status = (state) => [
@@ -131,9 +131,11 @@ const SPEAKING = [
 
 async function talking(page, ...events) {
   await page.click(at("talk"));
-  await page.waitForFunction(() => document.body.dataset.transport, null, { timeout: 60_000 });
-  await page.waitForFunction(() => !["asking", "connecting", "loading"].includes(document.body.dataset.state), null, { timeout: 60_000 });
-  await page.waitForTimeout(300); // the server has told its own state by now
+  const ready = (told) => {
+    if (document.body.dataset.transport) window.tell(...told);
+    return document.body.dataset.state === "listening";
+  };
+  await page.waitForFunction(ready, status("ready"), { timeout: 60_000, polling: 200 });
   await page.evaluate((list) => list.forEach(([name, data]) => window.tell(name, data)), events);
 }
 const large = async (page) => {
@@ -157,7 +159,7 @@ const STATES = {
     await page.waitForSelector(`${at("settings")} dl`);
   },
   async approval(page) {
-    await talking(page, ...TALK.slice(0, 2), status("executing_tool"), ["approval.requested", APPROVAL_TOLD]);
+    await talking(page, ...TALK.slice(0, 2), status("executing_tool"), ["approval.requested", approval()]);
     await page.waitForSelector(at("approval"));
     await page.waitForTimeout(800);
   },
@@ -293,6 +295,11 @@ play(async () => {
             viewport: { width, height }, colorScheme, locale: state === "german" ? "de-DE" : "en-GB", bypassCSP: false,
           });
           const page = await context.newPage();
+          const begun = [];
+          page.on("response", async (response) => {
+            const path = new URL(response.url()).pathname;
+            if (path === "/session" && response.request().method() === "POST") begun.push((await response.json()).conversation_id);
+          });
           const complain = (what) => tell("complaint", { name, what });
           page.on("console", (message) => message.type() === "error" && !expected(state, message) && complain(message.text()));
           page.on("pageerror", (error) => complain(String(error.stack ?? error)));
@@ -310,6 +317,9 @@ play(async () => {
             complain(`not reached: ${error}`);
             await kept(page, paper, name);
           }
+          await page.goto("about:blank"); // which hangs up
+          // The list is to be the same in every picture.
+          for (const id of begun) await page.request.delete(`${given.page}/api/v1/conversations/${id}`);
           await context.close();
         }
   } finally {

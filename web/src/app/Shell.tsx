@@ -96,7 +96,7 @@ function Narrow() {
     <div className="flex h-dvh flex-col">
       {/* Always there: what is written in it, and how far it was read, stays. */}
       <main hidden={place !== "talk"} className="min-h-0 flex-1">
-        <Talk approvals={null} header={<Brand />} />
+        <Talk approvals={place === "talk" && <Approvals />} header={<Brand />} />
       </main>
       {place !== "talk" && (
         <main className="min-h-0 flex-1 pt-2">
@@ -112,7 +112,11 @@ function Narrow() {
           </Later>
         </main>
       )}
-      <Approvals />
+      {place !== "talk" && (
+        <div className="px-3">
+          <Approvals />
+        </div>
+      )}
       {!alone && <Tabs place={place} />}
     </div>
   );

@@ -77,7 +77,7 @@ export function ApprovalCard({ approval, more, acting, fault, skewMs, decide }: 
       aria-labelledby={`${id}-question`}
       aria-describedby={`${id}-what`}
       tabIndex={-1}
-      className="mx-4 mb-3 grid animate-rise gap-3 rounded-card border-2 border-accent bg-card p-4 shadow-lifted wide:mx-0"
+      className="mb-3 grid animate-rise gap-3 rounded-card border-2 border-accent bg-card p-4 shadow-lifted"
     >
       <Who approval={approval} />
       <p className="text-lead leading-snug font-semibold" id={`${id}-question`}>

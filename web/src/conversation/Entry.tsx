@@ -49,9 +49,9 @@ function Shown({ line, asks }: { line: Line; asks: boolean }) {
       return (
         <>
           <Who>{i18n._("You")}</Who>
-          <div className={cx("rounded-bubble rounded-br-small bg-tint px-4 py-2.5", line.failed && "bg-bad-tint")}>
-            <Way line={line} className="float-left mt-1.5 mr-2" />
-            <p className="whitespace-pre-wrap">
+          <div className={cx("flex items-start gap-2 rounded-bubble rounded-br-small bg-tint px-4 py-2.5", line.failed && "bg-bad-tint")}>
+            <Way line={line} className="mt-1.5" />
+            <p className="min-w-0 whitespace-pre-wrap">
               {line.text || <span className="text-quiet">…</span>}
               {line.cut && <span className="text-small text-quiet"> · {i18n._("interrupted")}</span>}
             </p>
@@ -92,7 +92,7 @@ function Who({ children }: { children: string }) {
 /** By voice or in writing; nothing while nobody knows. */
 function Way({ line, className }: { line: Line; className: string }) {
   const { i18n } = useLingui();
-  const look = cx("size-3.5 text-quiet", className);
+  const look = cx("size-3.5 shrink-0 text-quiet", className);
   if (line.spoken === undefined) return null;
   if (!line.spoken) return <Keyboard className={look} role="img" aria-label={i18n._("in writing")} />;
   const Icon = line.kind === "user" ? Mic : Volume2;

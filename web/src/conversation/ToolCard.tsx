@@ -156,20 +156,20 @@ function Inside({ line, call: told }: { line: Line; call: ToolCall }) {
 
 function Part({ title, action, children }: { title: string; action?: ReactNode; children: ReactNode }) {
   return (
-    <section className="grid min-w-0 gap-1.5">
-      <h4 className="flex min-h-6 items-center justify-between text-tiny font-medium text-quiet">
+    <div className="grid min-w-0 gap-1.5" role="group" aria-label={title}>
+      <div className="flex min-h-6 items-center justify-between text-tiny font-medium text-quiet">
         {title}
         {action}
-      </h4>
+      </div>
       {children}
-    </section>
+    </div>
   );
 }
 
 /** A change of a file shows what went and what came. */
 function Output({ text }: { text: string }) {
   const { i18n } = useLingui();
-  const lines = visible(shortened(text)).split("\n");
+  const lines = visible(shortened(text)).trimEnd().split("\n");
   const diff = lines.some((line) => line.startsWith("@@ "));
   return (
     <pre
@@ -180,7 +180,7 @@ function Output({ text }: { text: string }) {
     >
       {diff
         ? lines.map((line, at) => (
-            <span key={at} className={cx("block", DIFF[line.charAt(0)])}>
+            <span key={at} className={cx("block", diffTone(line))}>
               {line || " "}
             </span>
           ))
@@ -189,11 +189,11 @@ function Output({ text }: { text: string }) {
   );
 }
 
-const DIFF: Readonly<Record<string, string>> = {
-  "+": "bg-good-tint text-good",
-  "-": "bg-bad-tint text-bad",
-  "@": "text-quiet",
-};
+function diffTone(line: string): string {
+  if (/^(\+\+\+|---|@@) /.test(line)) return "text-quiet";
+  if (line.startsWith("+")) return "bg-good-tint text-good";
+  return line.startsWith("-") ? "bg-bad-tint text-bad" : "";
+}
 
 function shortened(text: string): string {
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;

@@ -112,7 +112,7 @@ function StateWords({ state, large }: { state: State; large: boolean }) {
   const { i18n } = useLingui();
   const hint = hintWords(i18n, state);
   return (
-    <div className={cx("min-w-0", large ? "min-h-12 text-center" : "flex-1")}>
+    <div className={cx("min-w-0", large ? "px-5 text-center" : "flex-1")}>
       <p
         data-testid="state"
         role="status"

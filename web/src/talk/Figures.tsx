@@ -54,11 +54,11 @@ function Figure({ name, children }: { name: string; children: ReactNode }) {
 
 function Turns({ turns }: { turns: readonly TurnTrace[] }) {
   const { i18n } = useLingui();
-  const time = new Intl.DateTimeFormat(i18n.locale, { timeStyle: "medium" });
+  const time = new Intl.DateTimeFormat(i18n.locale, { timeStyle: "short" });
   const took = (ms: number | null | undefined) => (ms == null ? "–" : durationWords(i18n, ms));
   return (
     <div className="overflow-x-auto" tabIndex={0} role="group" aria-label={i18n._("The last answers")}>
-      <table className="w-full text-small tabular-nums [&_td]:py-1.5 [&_td]:pr-4 [&_th]:pr-4 [&_th]:pb-1.5 [&_th]:text-left [&_th]:font-medium [&_th]:text-quiet">
+      <table className="w-full text-small whitespace-nowrap tabular-nums [&_td]:py-1.5 [&_td]:pr-4 [&_th]:pr-4 [&_th]:pb-1.5 [&_th]:text-left [&_th]:font-medium [&_th]:text-quiet">
         <thead>
           <tr className="border-b border-line">
             <th scope="col">{i18n._("At")}</th>

@@ -13,7 +13,7 @@ export function Hints() {
     i18n._("Tell me a story."),
   ];
   return (
-    <div className="m-auto grid justify-items-center gap-5 px-2 text-center text-balance">
+    <div className="mx-auto mt-auto mb-6 grid justify-items-center gap-5 px-2 text-center text-balance">
       <p className="font-voice text-display">{i18n._("Say what is on your mind.")}</p>
       <ul className="flex flex-wrap justify-center gap-2">
         {hints.map((hint) => (

@@ -68,10 +68,14 @@ export function Talk({ approvals, header }: Props) {
         empty={past ? <Nothing past={past} /> : bare && !talking && <Hints />}
         top={past && !past.live && <Older past={past} older={() => void client.archive.older()} />}
       />
+      {large && (
+        <div className={cx(bare && !view && "flex-[1.5]")}>
+          <Dock large view={view} press={press} />
+        </div>
+      )}
       <div className="mx-auto w-full max-w-3xl px-3 pb-3 wide:px-5 wide:pb-5">
         {approvals}
         <Problem className="px-2 pb-2">{past?.problem}</Problem>
-        {large && <Dock large view={view} press={press} />}
         <div className="rounded-bubble border border-line bg-card shadow-lifted has-[textarea:focus-visible]:border-accent">
           {!large && <Dock large={false} view={false} press={press} />}
           <Composer />
