@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from vivavoce.server import problems
-from vivavoce.server.doors import status
+from vivavoce.server.doors import push, status
 from vivavoce.server.schemas import conversations, sessions, tools
 from vivavoce.wire import events
 
@@ -41,6 +41,7 @@ ANSWERS: tuple[type[BaseModel], ...] = (
     conversations.SearchResponse,
     conversations.IntentListResponse,
     conversations.ReminderListResponse,
+    push.PushResponse,
     conversations.GoalListResponse,
     conversations.TodoListResponse,
     conversations.ProfileResponse,

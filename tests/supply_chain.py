@@ -40,12 +40,13 @@ SHIPPED, WORKED_WITH = ("serve", "image", "build"), ("dev", "node")
 ALLOWED = frozenset(
     {
         *("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MIT-0"),
-        *("BlueOak-1.0.0", "PSF-2.0", "Unlicense", "Zlib"),
+        *("BlueOak-1.0.0", "OFL-1.1", "PSF-2.0", "Unlicense", "Zlib"),
         *("MPL-2.0", "LGPL-2.0-or-later", "LGPL-2.1-or-later", "LGPL-3.0-only"),
+        "OFL-1.1",  # the page's letters, which go with it as they are
     }
 )
-# Programs that our checks run: nothing of them is in what we ship.
-ONLY_RUN = frozenset({"GPL-3.0-only"})
+# What our checks and builds run or look up: nothing of it is in what we ship.
+ONLY_RUN = frozenset({"CC-BY-4.0", "GPL-3.0-only"})
 
 # Spellings of the old fields, and what they mean without a doubt.
 _SPELT = {
@@ -229,10 +230,20 @@ def checked_here() -> list[str]:
     others = [name for name in locked(*WORKED_WITH) if name not in shipped]
     forbidden = problems(licences, shipped, ALLOWED)
     forbidden += problems(licences, others, ALLOWED | ONLY_RUN)
+    forbidden += npm_problems()
+    say("licences of all that is locked", forbidden)
+    return wrong
+
+
+def npm_problems() -> list[str]:
+    """The licences of the packages of npm: of those in the page, and of those that make it."""
+    shipped = {f"node_modules/{name}" for name in build.bundled(ROOT)}
+    wrong: list[str] = []
     for folder in NPM:
         told = npm_licences(folder)
-        forbidden += problems(told, list(told), ALLOWED)
-    say("licences of all that is locked", forbidden)
+        inside = [name for name in told if name in shipped]
+        wrong += problems(told, inside, ALLOWED)
+        wrong += problems(told, [name for name in told if name not in shipped], ALLOWED | ONLY_RUN)
     return wrong
 
 

@@ -144,6 +144,14 @@ class OwnedElsewhere(Conflict):
     """`owner` in the details is the name of the server to ask."""
 
 
+class TakenOver(Conflict):
+    """Its user went on with it in another window, or on another device. What was left must not take
+    it back by itself."""
+
+    code = "taken_over"
+    spoken = "We are talking somewhere else already."
+
+
 class PayloadTooLarge(ClientError):
     code = "payload_too_large"
     status = 413

@@ -23,6 +23,7 @@ from vivavoce.session.events import (
 from vivavoce.session.policy import Policy
 from vivavoce.wire.events import (
     AssistantDone,
+    AssistantHeard,
     AssistantSpeaking,
     ConnectionStatus,
     SessionEnded,
@@ -58,6 +59,19 @@ def test_while_it_plays_an_answer_is_stored_as_far_as_it_was_heard() -> None:
     scene.send(rt.Heard("a1", WORDS, 3000, "played"), rt.PlaybackStopped("r1"))
     assert story(scene).text == WORDS
     assert story(scene).data.keys().isdisjoint({"playing", "generated", "interrupted", "estimated"})
+
+
+def test_captions_are_told_each_step_that_the_engine_tells() -> None:
+    scene = speaking(Scene())
+    effects = scene.send(rt.Heard("a1", "One two three.", 1200))
+    (now,) = told(effects, AssistantHeard)
+    assert (now.item_id, now.transcript, now.audio_end_ms) == ("a1", "One two three.", 1200)
+    assert (now.state, now.durable) == ("playing", False)
+    assert not told(scene.send(rt.Heard("a9", "Of nobody", 100)), AssistantHeard)
+    ended = told(scene.send(rt.Heard("a1", "One two", 810, "cut")), AssistantHeard)
+    assert [one.state for one in ended] == ["cut"]
+    # What comes late of it does not open it again.
+    assert not told(scene.send(rt.Heard("a1", "One two", 900)), AssistantHeard)
 
 
 @pytest.mark.parametrize(

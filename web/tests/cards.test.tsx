@@ -95,7 +95,7 @@ describe("an approval's card", () => {
     expect(card).toContain('role="alert" aria-live="assertive">Write');
     expect(card).toContain('role="alertdialog"');
     expect(card).not.toMatch(/autofocus|type="submit"|<form/i);
-    expect(card.indexOf(">No</button>")).toBeLessThan(card.indexOf(">Yes</button>"));
+    expect(card.indexOf(">No</button>")).toBeLessThan(card.indexOf(">Yes, this once</button>"));
     // Not before it has been there for a moment.
     expect(card.match(/aria-disabled="true"/g)).toHaveLength(4);
     // Its place is known before anything is asked, or nobody would hear it.
@@ -104,13 +104,25 @@ describe("an approval's card", () => {
 
   test("offers a yes that goes further, where there is further to go", () => {
     const card = approvals({ approvals: [hostile] });
-    expect(card.indexOf(">Yes</button>")).toBeLessThan(card.indexOf(">Yes, for this session<"));
+    expect(card.indexOf(">Yes, this once</button>")).toBeLessThan(card.indexOf(">Yes, for this session<"));
     expect(card).toContain(">Yes, always</button>");
-    for (const less of [{ reach: "session" }, { session_id: null }]) {
-      const other = approvals({ approvals: [{ ...hostile, ...less }] });
-      expect(other).not.toContain("for this session<");
-      expect(other).toContain(">Yes, always</button>");
-    }
+    const outside = approvals({ approvals: [{ ...hostile, session_id: null }] });
+    expect(outside).not.toContain("for this session<");
+    expect(outside).toContain(">Yes, always</button>");
+    // Asked once for a session: a yes is no smaller than that, and says so.
+    const whole = approvals({ approvals: [{ ...hostile, reach: "session" }] });
+    expect(whole).not.toContain("this once");
+    expect(whole.match(/for this session</g)).toHaveLength(1);
+  });
+
+  test("says who asks, and whose words it has read", () => {
+    expect(approvals({ approvals: [hostile] })).toContain("The assistant wants to run bash");
+    const task = { ...hostile, asked_by: 'the task "Tidy"', because: "the page <b>evil.example</b>" };
+    const card = approvals({ approvals: [task] });
+    expect(card).toContain("The task &quot;Tidy&quot; wants to run bash");
+    expect(card).toContain("It has read the page &lt;b&gt;evil.example&lt;/b&gt; before");
+    const aloud = approvals({ approvals: [{ ...hostile, question: "I want to push. May I? Yes or no?" }] });
+    expect(aloud).toContain(">I want to push. May I?<");
   });
 
   test("counts down, and says when it is too late", () => {
@@ -149,7 +161,7 @@ test("a running tool shows its progress in the conversation", () => {
 test("an approval is asked for in the language of the page", async () => {
   const work = { ...NO_WORK, approvals: [anApproval("a1")] };
   const card = await drawnIn("de", <Asked work={work} decide={() => undefined} />);
-  for (const part of [">Nein</button>", ">Ja</button>", ">Ja, immer</button>"]) {
+  for (const part of [">Nein</button>", ">Ja, dieses Mal</button>", ">Ja, immer</button>"]) {
     expect(card).toContain(part);
   }
 });

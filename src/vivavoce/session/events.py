@@ -253,6 +253,10 @@ class Inform(Value):
     briefing: Briefing
 
 
+TAKEN_OVER = "taken_over"
+"""Its conversation goes on where its user wanted it."""
+
+
 class End(Value):
     """`reason`: see `wire.events.SessionEnded`."""
 

@@ -1,12 +1,15 @@
 /** The one client of the page, and what it does while somebody looks. */
 
 import { forcedTransport, Vivavoce } from "@vivavoce/client";
+import { openingOf } from "../reach/opening";
 
 export function makeClient(): Vivavoce {
   const transport = forcedTransport(location.search);
   const client = new Vivavoce({ url: document.baseURI, transport });
   client.watch();
-  void client.recall().catch(() => undefined); // the server is not there yet, or asks who we are
+  // A notice that opened the page comes before what was; else the server may not be there yet, or
+  // asks who we are.
+  if (openingOf(location.search) === null) void client.recall().catch(() => undefined);
 
   // A browser has few connections to one server: those that nobody looks at are given back.
   const look = () => {

@@ -7,11 +7,17 @@ import { CircleAlert, Info, WifiOff } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { Button } from "../parts/button";
 import { cx } from "../parts/cx";
+import { Preloaded } from "../reach/Preloaded";
 import { known } from "../words/known";
 
 export function Banner() {
   const state = useVivavoceState();
-  return <Told state={state} />;
+  return (
+    <>
+      <Preloaded />
+      <Told state={state} />
+    </>
+  );
 }
 
 export function Told({ state }: { state: State }) {

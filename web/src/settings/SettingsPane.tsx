@@ -6,6 +6,7 @@ import type { ProfileResponse, StatusResponse } from "@vivavoce/client";
 import { useState } from "react";
 import { useApi } from "../app/query";
 import { Field, Select } from "../parts/input";
+import { ReachSettings } from "../reach/ReachSettings";
 import { chooseLanguage, type Language, LANGUAGES } from "../words/i18n";
 import { chooseTheme, type Theme, theme } from "./theme";
 
@@ -13,6 +14,7 @@ export default function SettingsPane() {
   return (
     <div className="grid gap-8" data-testid="settings">
       <Look />
+      <ReachSettings />
       <Server />
     </div>
   );

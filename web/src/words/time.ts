@@ -25,6 +25,16 @@ export function whenWords(i18n: I18n, at: string | null, now = Date.now()): stri
   return new Date(time).toLocaleDateString(i18n.locale, { dateStyle: "medium" });
 }
 
+/** How long something took. */
+export function durationWords(i18n: I18n, ms: number): string {
+  if (ms < 1000) return i18n._("{ms} ms", { ms: Math.round(ms) });
+  const seconds = ms / 1000;
+  if (seconds >= 60) return countdownWords(i18n, Math.round(seconds));
+  const digits = seconds < 10 ? 1 : 0;
+  const shown = new Intl.NumberFormat(i18n.locale, { maximumFractionDigits: digits }).format(seconds);
+  return i18n._("{seconds} s", { seconds: shown });
+}
+
 export function countdownWords(i18n: I18n, seconds: number): string {
   if (seconds < 60) return i18n._("{seconds} s", { seconds });
   const time = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;

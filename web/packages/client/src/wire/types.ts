@@ -66,6 +66,13 @@ export interface BrainStatus {
   writes_per_second?: number | null;
 }
 
+export interface Browser {
+  id: string;
+  device: string;
+  created_at: string;
+  updated_at: string;
+}
+
 export interface Budget {
   tokens_per_day: number | null;
   tokens_left: number | null;
@@ -268,6 +275,11 @@ export interface ProviderStatus {
   voice: string;
   connected: boolean;
   last_error?: string | null;
+}
+
+export interface PushResponse {
+  public_key: string;
+  browsers: Browser[];
 }
 
 export interface QuestionView {
@@ -729,6 +741,14 @@ export interface VoiceEvents {
     timestamp: string;
     item_id: string;
   };
+  "assistant.heard": {
+    session_id?: string;
+    timestamp: string;
+    item_id: string;
+    transcript: string;
+    audio_end_ms: number;
+    state: string;
+  };
   "assistant.done": {
     session_id?: string;
     timestamp: string;
@@ -953,6 +973,7 @@ export const EVENT_NAMES: readonly EventName[] = [
   "transcription.delta",
   "transcription.completed",
   "assistant.speaking",
+  "assistant.heard",
   "assistant.done",
   "turn.traced",
   "tool.started",

@@ -13,7 +13,7 @@ export type Task = WorkResponse;
 export type Approval = Pick<
   ApprovalView,
   | ("id" | "tool_name" | "question" | "arguments" | "requested_at" | "expires_at" | "task_id")
-  | ("session_id" | "call_id" | "reach")
+  | ("session_id" | "call_id" | "reach" | "asked_by" | "because")
 >;
 
 /** What a running tool asks; it lives no longer than its call. */
