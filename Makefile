@@ -10,6 +10,7 @@ SERVING := $(VENV)/.ready
 WORKING := $(VENV)/.ready-dev
 NODE := $(VENV)/.ready-node
 MODULES := web/node_modules/.package-lock.json
+SITE := site/node_modules/.package-lock.json
 PAGE := src/vivavoce/server/static/index.html
 PAGE_SOURCES := $(wildcard web/*.*) $(shell find web/src web/packages/*/src -type f)
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web
@@ -23,7 +24,7 @@ PYTHON_CLIENTS := $(OTHERS)/.ready
 KEEPERS := .venv-tools
 KEEPING := $(KEEPERS)/.ready
 
-.PHONY: help run test test-full journey bench lint setup page packages models models-all clients frames clean docs lock audit sbom
+.PHONY: help run test test-full journey bench lint setup page packages models models-all clients frames clean docs picture site lock audit sbom
 help: ## What there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
@@ -107,7 +108,7 @@ journey: setup ## A short talk with the real brain (1.3 GB of models, once)
 	$(BIN)/vivavoce models pull $(TESTED) qwen-1.5b minilm
 	$(BIN)/pytest -m brain tests/journeys/test_real_brain.py
 
-test-full: lint models-all $(CLIENTS) $(PYTHON_CLIENTS) ## And the long runs, and a short form of every benchmark
+test-full: lint models-all $(CLIENTS) $(PYTHON_CLIENTS) $(SITE) ## And the long runs, and a short form of every benchmark
 	$(NPM) test
 	$(BIN)/pytest
 	$(BIN)/python -m bench --all --quick
@@ -118,6 +119,18 @@ bench: setup models-all ## Each hot path beside its peer, as ratios
 docs: setup ## Regenerate the generated parts of docs/
 	$(BIN)/python -m tests.docs_parts --write
 	$(BIN)/python -m tests.page_types --write
+
+$(SITE): site/package.json site/package-lock.json site/.npmrc $(NODE)
+	@echo "==> Fetching what the documents' site is built with (once; 250 MB)"
+	PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix site ci --ignore-scripts
+	@touch $@
+
+site: $(SITE) ## Build the documents' site: dist/site (SITE_BASE=/docs/ where it is not at the root)
+	PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix site run build
+
+picture: setup $(PAGE) models $(CLIENTS) ## Take the README's picture anew: docs/page.png
+	$(BIN)/python -m tests.browser.screens dist/screens written
+	cp dist/screens/written-desktop-light.png docs/page.png
 
 # With every file of a version, for every system; what is locked already stays, unless
 # constraints.txt says otherwise. UV_DEFAULT_INDEX names another index.
@@ -139,4 +152,4 @@ sbom: setup ## What the package is made of, as CycloneDX: dist/vivavoce.cdx.json
 	$(BIN)/python -m tests.supply_chain sbom
 
 clean: ## Remove what setup and the tools made
-	rm -rf $(VENV) $(OTHERS) $(KEEPERS) web/node_modules tests/clients/node/node_modules $(dir $(PAGE)) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(OTHERS) $(KEEPERS) web/node_modules site/node_modules dist/site tests/clients/node/node_modules $(dir $(PAGE)) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -121,12 +121,16 @@ def locked(path: Path) -> dict[str, str]:
     return {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in found}
 
 
+_BUILDERS = ("vite", "vite-plugin-pwa", "@tailwindcss/vite", "tailwindcss")
+"""They make the page, and nothing of them is in it."""
+
+
 def bundled(root: Path) -> dict[str, dict[str, Any]]:
     """What of npm is inside the page: what its sources import, and what that needs."""
     packages = json.loads((root / WEB / "package-lock.json").read_text(encoding="utf-8"))[
         "packages"
     ]
-    waiting = [name for name in packages[""]["dependencies"] if name != "vite"]  # that builds it
+    waiting = [name for name in packages[""]["dependencies"] if name not in _BUILDERS]
     found: dict[str, dict[str, Any]] = {}
     while waiting:
         name = waiting.pop()

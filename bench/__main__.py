@@ -32,6 +32,7 @@ LONG = {
     "conversations": "bench.conversations",
     "engine": "bench.engine.answers",
     "load": "bench.load",
+    "page": "bench.page",
     "cut_ins": "bench.cut_ins.rounds",
     "hearing": "bench.hearing.words",
     "round_trip": "bench.round_trip",

@@ -19,7 +19,7 @@ from vivavoce.session.machine import diagram
 from vivavoce.wire import events as voice_events
 from vivavoce.wire.conductor import published
 from vivavoce.wire.conductor.cards.board import document_schema
-from vivavoce.wire.conductor.codes import CLOSES, CODES, RECONNECT
+from vivavoce.wire.conductor.codes import BROKEN, CLOSES, CODES, RECONNECT
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -108,7 +108,7 @@ def closes() -> str:
     rows = ["| closed with | because | connect again? |", "|---|---|---|"]
     rows += [
         f"| {int(code)} | {words} | {'yes' if code in RECONNECT else 'no'} |"
-        for code, words in CLOSES.items()
+        for code, words in sorted({**CLOSES, **BROKEN}.items())
     ]
     return "\n".join(rows)
 

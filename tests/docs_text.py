@@ -12,7 +12,11 @@ PAGES = [
     README,
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
-    *sorted((ROOT / "docs").rglob("*.md")),
+    *(
+        page
+        for page in sorted((ROOT / "docs").rglob("*.md"))
+        if not page.is_relative_to(ROOT / "docs" / "examples")  # files that pages tell of
+    ),
 ]
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from vivavoce.server import problems
-from vivavoce.server.doors import login, status
+from vivavoce.server.doors import login, push, status
 from vivavoce.server.schemas import conversations, sessions, tools
 from vivavoce.wire import events
 
@@ -41,12 +41,14 @@ ANSWERS: tuple[type[BaseModel], ...] = (
     conversations.SearchResponse,
     conversations.IntentListResponse,
     conversations.ReminderListResponse,
+    push.PushResponse,
     conversations.GoalListResponse,
     conversations.TodoListResponse,
     conversations.ProfileResponse,
     conversations.PreferencesResponse,
     conversations.UsageResponse,
     status.StatusResponse,
+    status.ConfigResponse,
     status.VoicesResponse,
     login.LoginResponse,
     login.MeResponse,

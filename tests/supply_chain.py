@@ -40,12 +40,13 @@ SHIPPED, WORKED_WITH = ("serve", "image", "build"), ("dev", "node")
 ALLOWED = frozenset(
     {
         *("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MIT-0"),
-        *("BlueOak-1.0.0", "PSF-2.0", "Unlicense", "Zlib"),
+        *("BlueOak-1.0.0", "OFL-1.1", "PSF-2.0", "Unlicense", "Zlib"),
         *("MPL-2.0", "LGPL-2.0-or-later", "LGPL-2.1-or-later", "LGPL-3.0-only"),
+        "OFL-1.1",  # the page's letters, which go with it as they are
     }
 )
-# Programs that our checks run: nothing of them is in what we ship.
-ONLY_RUN = frozenset({"GPL-3.0-only"})
+# What our checks and builds run or look up: nothing of it is in what we ship.
+ONLY_RUN = frozenset({"CC-BY-4.0", "GPL-3.0-only"})
 
 # Spellings of the old fields, and what they mean without a doubt.
 _SPELT = {
@@ -69,8 +70,8 @@ def locked(*names: str) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def known() -> dict[str, str]:
-    found: dict[str, str] = tomllib.loads(LICENCES.read_text())["python"]
+def known(of: str = "python") -> dict[str, str]:
+    found: dict[str, str] = tomllib.loads(LICENCES.read_text())[of]
     return found
 
 
@@ -126,7 +127,7 @@ def _named(expression: str) -> set[str]:
 
 def licence_table() -> str:
     """What packages say, and for the rest what was found out by hand."""
-    by_hand = known() if LICENCES.exists() else {}
+    by_hand = known()
     lines = []
     for name in locked(*SHIPPED, *WORKED_WITH):
         about = here(name)
@@ -137,7 +138,9 @@ def licence_table() -> str:
     head = (
         "# The licence of every locked package: `python -m tests.supply_chain --write`.\n[python]\n"
     )
-    return head + "\n".join(lines) + "\n"
+    looked = ["", "# Of npm, where a package names none: looked up by hand, and kept.", "[npm]"]
+    looked += [f'{name} = "{licence}"' for name, licence in known("npm").items()]
+    return head + "\n".join([*lines, *looked]) + "\n"
 
 
 def notices() -> str:
@@ -227,16 +230,34 @@ def checked_here() -> list[str]:
     others = [name for name in locked(*WORKED_WITH) if name not in shipped]
     forbidden = problems(licences, shipped, ALLOWED)
     forbidden += problems(licences, others, ALLOWED | ONLY_RUN)
-    for folder in NPM:
-        told = {name: str(each.get("license")) for name, each in npm_packages(folder).items()}
-        forbidden += problems(told, list(told), ALLOWED)
+    forbidden += npm_problems()
     say("licences of all that is locked", forbidden)
+    return wrong
+
+
+def npm_problems() -> list[str]:
+    """The licences of the packages of npm: of those in the page, and of those that make it."""
+    shipped = {f"node_modules/{name}" for name in build.bundled(ROOT)}
+    wrong: list[str] = []
+    for folder in NPM:
+        told = npm_licences(folder)
+        inside = [name for name in told if name in shipped]
+        wrong += problems(told, inside, ALLOWED)
+        wrong += problems(told, [name for name in told if name not in shipped], ALLOWED | ONLY_RUN)
     return wrong
 
 
 def npm_packages(folder: str) -> dict[str, dict[str, Any]]:
     told = json.loads((ROOT / folder / "package-lock.json").read_text())["packages"]
     return {name: each for name, each in told.items() if name}
+
+
+def npm_licences(folder: str) -> dict[str, str]:
+    by_hand = known("npm")
+    return {
+        name: str(each.get("license") or by_hand.get(name.rpartition("node_modules/")[2]))
+        for name, each in npm_packages(folder).items()
+    }
 
 
 def _hashed(package: Mapping[str, Any]) -> bool:
@@ -289,7 +310,7 @@ def _installed() -> tuple[int, int, list[str]]:
 # --- Known faults ---------------------------------------------------------------------------
 
 _LICENCE_FILES = {"license", "licence"}
-NPM = ("web", "tests/clients/node")
+NPM = ("web", "site", "tests/clients/node")
 _MOST = 20
 NOT_ASKED = 3
 """How it ends where nobody could be asked about something: nothing wrong was found, and that is

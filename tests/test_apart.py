@@ -17,6 +17,7 @@ import pytest
 
 import vivavoce
 from tests.journeys.process import free_port
+from vivavoce.app import settings as settings_room
 from vivavoce.app import tools
 from vivavoce.app.settings import Settings, default_workspace, load_settings
 from vivavoce.app.tools import known_tools
@@ -272,6 +273,17 @@ def test_by_default_it_is_a_folder_of_its_own_made_at_the_first_start(tmp_path: 
     assert settings.workspace.is_dir()
     assert settings.workspace.stat().st_mode & 0o077 == 0
     assert prepare(settings, _agent(tmp_path)) is False
+
+
+def test_beside_a_clone_of_the_same_name_at_home_it_has_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`git clone …/vivavoce` at home, `make run`: that has to work."""
+    clone = tmp_path / "home" / "vivavoce"
+    monkeypatch.setattr(settings_room, "_PROGRAM", clone / "src" / "vivavoce" / "app")
+    settings = load_settings()
+    assert settings.workspace == tmp_path / "home" / "vivavoce-workspace"
+    assert problems(settings, _agent(tmp_path)) == []
 
 
 def test_serve_says_what_is_wrong_and_what_to_do(

@@ -532,8 +532,8 @@ def test_help_needs_nothing_heavy() -> None:
 
 
 def test_a_start_loads_nothing_that_it_can_do_without(tmp_path: Path) -> None:
-    """Each of these takes a tenth of a second or more; they are loaded once the server answers,
-    or when they are needed."""
+    """Each of these takes a tenth of a second or more, or, as psutil and the doors beside that of
+    `/health`, some hundredths; they are loaded once the server answers, or when they are needed."""
     code = (
         "import asyncio, pathlib, sys, vivavoce.app.listen\n"
         "from vivavoce.app.server import assemble\n"
@@ -545,6 +545,8 @@ def test_a_start_loads_nothing_that_it_can_do_without(tmp_path: Path) -> None:
         "asyncio.run(start())\n"
         "heavy = {'openai', 'mcp', 'mcp_types', 'dbos', 'alembic', 'aiortc', 'av', "
         "'numpy', 'onnxruntime', 'xllamacpp', 'httpx', 'httpx2', 'jwt', 'a2a', 'acp', 'psycopg'}; "
+        "heavy |= {'psutil', 'vivavoce.server.doors.sessions', 'vivavoce.server.schemas.sessions', "
+        "'vivavoce.server.doors.conversations', 'vivavoce.server.doors.tools'}; "
         "sys.exit(', '.join(heavy & sys.modules.keys()) or None)"
     )
     start = [sys.executable, "-c", code, str(tmp_path), str(tmp_path / "work")]
@@ -570,6 +572,8 @@ def test_a_token_is_shown_once_listed_by_its_name_and_revoked(
     )
     assert main(["token", "create", "grafana"]) == 2
     assert "there is a token 'grafana' already" in capsys.readouterr().err
+    assert main(["token", "create", "VIVAVOCE_AUTH_TOKEN"]) == 2
+    assert "is the name of the token that is a setting" in capsys.readouterr().err
     assert main(["token", "list"]) == 0
     listed = capsys.readouterr().out
     assert re.search(r"grafana +developer +\S+ +\S+ +works", listed)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import ast
+import json
 import re
+import subprocess
 import tomllib
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -41,6 +44,7 @@ from vivavoce.tools.registry import ENTRY_POINTS
 every_page = pytest.mark.parametrize("page", PAGES, ids=name_of)
 SRC = ROOT / "src" / "vivavoce"
 EVENTS = ROOT / "docs" / "events.md"
+TROUBLE = ROOT / "docs" / "troubleshooting.md"
 PLUG_IN = ROOT / "docs" / "examples" / "house-tools"
 # Written for people who read the source beside it; elsewhere a path may be the reader's own.
 ABOUT_THE_SOURCE = [
@@ -181,7 +185,7 @@ def _every_help(parser: argparse.ArgumentParser) -> str:
 def test_the_make_targets_it_names_exist(page: Path) -> None:
     targets = re.findall(r"^([a-z-]+):", read(ROOT / "Makefile"), re.MULTILINE)
     for line in inline_code(page) + shell(page):
-        for target in re.findall(r"(?:^|\s)make ([a-z-]+)", line):
+        for target in re.findall(r"(?:^|[;&|]\s*)make ([a-z-]+)", line.strip()):
             assert target in targets
 
 
@@ -194,9 +198,15 @@ def test_the_two_commands_of_the_readme_are_run_and_test() -> None:
 # --- The examples -------------------------------------------------------------------
 
 
-def test_the_plug_in_of_the_tools_page_is_the_one_in_the_examples() -> None:
-    for file in PLUG_IN.glob("*.*"):
-        assert f"\n{read(file)}```" in read(ROOT / "docs" / "tools.md"), file.name
+def test_the_files_of_the_guides_are_the_ones_in_the_examples() -> None:
+    guesthouse = ROOT / "docs" / "examples" / "guesthouse"
+    for page, files in {
+        "first-agent.md": [guesthouse / "agent.yaml", guesthouse / "prompt.md"],
+        "first-tool.md": list(PLUG_IN.glob("*.*")),
+        "first-intent.md": [guesthouse / "intents.yaml", guesthouse / "kitchen.py"],
+    }.items():
+        for file in files:
+            assert f"\n{read(file)}```" in read(ROOT / "docs" / page), file.name
 
 
 def test_the_apps_of_the_clients_page_are_the_ones_in_the_examples() -> None:
@@ -219,6 +229,20 @@ def test_the_apps_of_the_quickstart_are_the_ones_in_the_examples(page: str, name
     for name in names.split():
         file = ROOT / "docs" / "examples" / "app" / name
         assert f"\n{read(file)}```" in read(ROOT / "docs" / page), name
+
+
+def test_the_app_of_the_quickstart_is_set_up_as_it_says(tmp_path: Path) -> None:
+    """The commands of a shell; servers and npm are in `tests/clients/test_elsewhere.py`."""
+    page = read(ROOT / "docs" / "quickstart-app.md")
+    (copied,) = re.findall(r"^cp -r docs/examples/app my-app\n.+?$", page, re.M)
+    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    subprocess.run(["bash", "-ec", copied], cwd=tmp_path, check=True)
+    for name in ("element.html", "by-hand.js", "vite/main.js"):
+        said = read(tmp_path / "my-app" / name)
+        assert "voice.example.org" not in said
+        assert "http://127.0.0.1:8080" in said
+    version = json.loads(read(ROOT / "web" / "packages" / "client" / "package.json"))["version"]
+    assert page.count(f"vivavoce-client-{version}.tgz") == page.count("vivavoce-client-") == 2
 
 
 async def test_the_plug_in_can_be_loaded_and_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,3 +310,38 @@ def test_each_line_of_the_threat_model_names_tests_that_are_there() -> None:
         named = re.findall(r"`(tests/[\w/]+\.py)`", row)
         assert named, f"no test: {row}"
         assert all("def test_" in (ROOT / path).read_text() for path in named), row
+
+
+# --- What it says when something is wrong -------------------------------------------------
+
+
+def test_every_message_of_the_troubleshooting_page_is_one_that_is_said() -> None:
+    """Whoever has it before their eyes finds it there, word for word."""
+    said = _every_text()
+    rows = [line for line in read(TROUBLE).splitlines() if line.startswith("| `")]
+    assert len(rows) > 40
+    for row in rows:
+        (message,) = re.findall(r"^\| `([^`]+)` \|", row)
+        pieces = [piece.strip() for piece in message.split("…")]
+        assert max(map(len, pieces)) >= 8, message
+        assert any(all(piece in text for piece in pieces) for text in said), message
+
+
+def _every_text() -> set[str]:
+    """What the sources say, each text whole, with a gap where something is filled in."""
+    found: set[str] = set()
+    for file in SRC.rglob("*.py"):
+        for node in ast.walk(ast.parse(read(file))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.add(node.value)
+            elif isinstance(node, ast.JoinedStr):
+                parts = [
+                    each.value if isinstance(each, ast.Constant) else "…" for each in node.values
+                ]
+                found.add("".join(map(str, parts)))
+    web = ROOT / "web"
+    for folder in (web / "src", *(web / "packages").glob("*/src")):
+        for file in (*folder.rglob("*.ts"), *folder.rglob("*.tsx")):
+            for one, other in re.findall(r'"([^"\n]+)"|`([^`\n]+)`', read(file)):
+                found.add(one or other)
+    return found | set(read(ROOT / "Makefile").split("\n"))

@@ -140,9 +140,7 @@ def test_every_package_says_the_licence_that_was_noted() -> None:
 
 
 def test_every_package_of_npm_has_an_allowed_licence() -> None:
-    for folder in chain.NPM:
-        licences = {name: each["license"] for name, each in chain.npm_packages(folder).items()}
-        assert chain.problems(licences, list(licences), chain.ALLOWED) == []
+    assert chain.npm_problems() == []
 
 
 def test_an_unknown_or_a_forbidden_licence_is_a_problem() -> None:
@@ -280,6 +278,7 @@ def test_a_file_that_was_changed_since_it_was_installed_is_found(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(chain, "locked", lambda *names: {"there": "1.1"})
     monkeypatch.setattr(chain, "known", lambda: {"there": "MIT"})
+    monkeypatch.setattr(chain, "NPM", ())
     assert chain.checked_here() == [
         "there: 1.0 is installed, and 1.1 is locked",
         "there: bad.py was changed since",
@@ -308,3 +307,15 @@ def test_a_known_fault_fails_the_audit_and_is_shown(
     )
     assert chain.audit(clean, worse) == 1
     assert "  vite high" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("folder", chain.NPM)
+def test_a_lock_of_npm_has_every_package_that_its_packages_name_for_other_systems(
+    folder: str,
+) -> None:
+    """A release that a registry has for one system only makes `npm ci` refuse the lock."""
+    packages = chain.npm_packages(folder)
+    there = {name.rpartition("node_modules/")[2] for name in packages}
+    for name, each in packages.items():
+        lacking = set(each.get("optionalDependencies", ())) - there
+        assert not lacking, f"{folder}: {name} names {sorted(lacking)}"

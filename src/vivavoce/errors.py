@@ -136,8 +136,20 @@ class Conflict(ClientError):
     status = 409
 
 
+class SaidOtherwise(Conflict):
+    """Another message has this id already: the same one again is wanted, or another id."""
+
+
 class OwnedElsewhere(Conflict):
     """`owner` in the details is the name of the server to ask."""
+
+
+class TakenOver(Conflict):
+    """Its user went on with it in another window, or on another device. What was left must not take
+    it back by itself."""
+
+    code = "taken_over"
+    spoken = "We are talking somewhere else already."
 
 
 class PayloadTooLarge(ClientError):

@@ -1,11 +1,12 @@
 """Pictures of the page in its states, for people to look at.
 
-`python -m tests.browser.screens FOLDER [STATE …]` puts them there, and prints what the console, the
-content security policy and axe complained about.
+`python -m tests.browser.screens FOLDER [--png] [--sizes 390,1280] [STATE …]` puts them there, and
+prints what the console, the content security policy and axe complained about.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import sys
 import tempfile
@@ -21,7 +22,7 @@ from tests.clients.serving import serve
 TITLES = ("Pears & plums", "A trip to the mountains in spring", "What to cook tonight")
 
 
-def main(folder: Path, states: list[str]) -> int:
+def main(folder: Path, states: list[str], kind: str = "webp", sizes: str | None = None) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
         place = Path(temporary)
@@ -33,11 +34,19 @@ def main(folder: Path, states: list[str]) -> int:
             given: dict[str, Any] = {"page": served.origin, "folder": str(folder)}
             given["wav"] = str(silence)
             given |= {"states": states} if states else {}
-            told = asyncio.run(scene("screens", given, seconds=600))
+            given |= {"format": kind} | ({"sizes": sizes.split(",")} if sizes else {})
+            told = asyncio.run(scene("screens", given, seconds=3600))
     for complaint in told.all("complaint"):
         print(f"{complaint['name']}: {complaint['what']}")
     return len(told.all("complaint"))
 
 
 if __name__ == "__main__":
-    sys.exit(1 if main(Path(sys.argv[1]).resolve(), sys.argv[2:]) else 0)
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("folder", type=Path)
+    asked.add_argument("states", nargs="*")
+    asked.add_argument("--png", action="store_true")
+    asked.add_argument("--sizes")
+    wish = asked.parse_intermixed_args()
+    found = main(wish.folder.resolve(), wish.states, "png" if wish.png else "webp", wish.sizes)
+    sys.exit(1 if found else 0)

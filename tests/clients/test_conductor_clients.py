@@ -355,3 +355,22 @@ async def test_a_runtime_by_someone_with_the_schema_alone_holds_a_conversation(
         await user.until("light: hall on")
         await user.until("spoken: The light is on.")
         assert ("assistant", heard.rstrip()) in await history(st, session)
+
+
+@pytest.mark.parametrize("messages", [2, 5, 8, 11])
+async def test_it_loses_nothing_when_the_line_breaks(messages: int, tmp_path: Path) -> None:
+    (tmp_path / "runtime").mkdir()
+    session = str(uuid4())
+    async with (
+        embedded(tmp_path / "data", script=SCRIPT) as st,
+        cut_after(address(st), messages) as url,
+        terminal(url, session, tmp_path / "runtime") as user,
+    ):
+        await user.until("connection: open")
+        await user.type("How full is the battery?")
+        await user.until("spoken: The battery is at 80 percent.")
+        await user.type("Hello")
+        await user.until("spoken: Hi there!")
+        await user.until("state: idle")
+        assert "connection: closed with 1006" in user.lines
+        assert [one for one in await history(st, session) if one[0] != "function"] == EXPECTED

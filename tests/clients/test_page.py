@@ -85,3 +85,27 @@ async def test_a_conversation_of_before_is_found_written_to_and_gone_on_with_by_
     assert again[:2] == written
     assert wish["more"] in again
     assert told.one("found") == {"kind": "found", "word": "zucchinis", "line": wish["more"]}
+
+
+async def test_the_page_is_used_by_keyboard_and_shows_two_thousand_messages_at_once(
+    served: Served, tmp_path: Path
+) -> None:
+    title = "A very long one"
+    async with httpx.AsyncClient(base_url=served.origin, trust_env=False) as http:
+        answer = await http.post("/api/v1/conversations", json={"title": title})
+        assert answer.status_code == 201, answer.text
+    silence = sound.microphone(tmp_path / "microphone.wav", b"")
+    wish = {"page": served.origin, "wav": str(silence), "title": title}
+    told = await scene("keys", wish, seconds=200)
+    keys, long = told.one("keys"), told.one("long")
+    assert keys["words"] == "Muted"
+    assert (keys["written"], keys["kept"]) == ("a b", "a b")
+    on, off = "true", "false"
+    held, typed, pressed, button = [on, off, on], [on], [off, on], [off, on]
+    assert keys["muted"] == [*held, *typed, *pressed, *button]
+    assert keys["view"] == [True, False, True]
+    # Those near the view are drawn, from the end; nothing that is scrolled keeps anybody waiting.
+    assert 10 < long["drawn"] < 60
+    assert long["left"] < 4
+    assert long["first"]
+    assert [task for task in long["scrolled"] if task[1] > 200] == [], long

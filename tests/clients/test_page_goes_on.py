@@ -4,6 +4,7 @@ dies, a network that is gone, a silence that was too long. Real voices and real 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
@@ -195,8 +196,9 @@ async def test_where_the_provider_dies_the_engine_takes_over_in_a_sentence_and_n
     assert "evening" in (await page.heard(voice, page.at("hearing", back))).lower()
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("away", [3.0, 15.0, 60.0])
+@pytest.mark.parametrize(
+    "away", [3.0, *(pytest.param(s, marks=pytest.mark.full) for s in (15.0, 60.0))]
+)
 async def test_after_a_network_that_was_gone_the_page_is_back_and_says_what_was_missed(
     away: float, voice: Voice, tmp_path: Path
 ) -> None:
@@ -220,6 +222,8 @@ async def test_after_a_network_that_was_gone_the_page_is_back_and_says_what_was_
     assert len({one["session_id"] for one in page.watcher.all("connection.status")}) == 1
     assert page.all("button")[-1] == "Hang up"
     assert [at for at in page.signs if page.mark("cut") < at < page.mark("mended")]
+    told = [words for words in page.all("banner") if "Retry now" in words]
+    assert any(re.search(r"connection was lost.*Try 1 in \d+ s", words) for words in told), told
     # Seen: what of the answer was heard. Heard: the rest of it, and why only now.
     assert [who for who, _ in page.lines] == ["user", "assistant", "assistant"], page.lines
     asked, cut, again = (words for _, words in page.lines)
@@ -352,9 +356,11 @@ async def test_a_page_that_is_loaded_anew_in_the_middle_goes_on_with_the_same_co
     assert page.all("button")[-1] == "Hang up"
 
 
-@pytest.mark.full
+@pytest.mark.parametrize(
+    "away", [15.0, *(pytest.param(s, marks=pytest.mark.full) for s in (3.0, 60.0))]
+)
 async def test_over_a_websocket_too_the_page_is_back_after_a_network_that_was_gone(
-    voice: Voice, tmp_path: Path
+    away: float, voice: Voice, tmp_path: Path
 ) -> None:
     steps = [
         ("click", "talk"),
@@ -364,13 +370,16 @@ async def test_over_a_websocket_too_the_page_is_back_after_a_network_that_was_go
         ("cut", None),
         ("mark", "cut"),
         ("state", "reconnecting"),
-        ("wait", 15.0),
+        ("wait", away),
         ("mend", None),
+        ("mark", "mended"),
         ("state", "listening"),
         ("words", ["apples", "piano"]),
         ("speech", 1.0),
     ]
-    said: Said = [3.0, APPLES, 45.0, PIANO, 8.0, PIANO, 8.0, PIANO]
+    # Said again and again, since nobody knows when it is heard again.
+    again: Said = [PIANO, 8.0] * 4
+    said: Said = [3.0, APPLES, away + 20.0, *again]
     with serve(tmp_path / "server") as served:
         page = await visited(served, voice, tmp_path, said, steps, path="/?transport=websocket")
         found = await _conversations(served)
@@ -379,3 +388,62 @@ async def test_over_a_websocket_too_the_page_is_back_after_a_network_that_was_go
     assert page.all("button")[-1] == "Hang up"
     assert "apples" in page.lines[0][1].lower()
     assert "reconnecting" in page.all("state")
+    assert [at for at in page.signs if page.mark("cut") < at < page.mark("mended")], "it is heard"
+
+
+async def test_a_second_tab_takes_over_openly_and_the_first_one_takes_it_back_when_asked_to(
+    voice: Voice, tmp_path: Path
+) -> None:
+    elsewhere = "It goes on in another window"
+    steps = [
+        ("click", "talk"),
+        ("words", ["apples"]),
+        ("state", "listening"),
+        ("tab", None),
+        ("conversation", "apples"),
+        ("click", "talk"),
+        ("state", "listening"),
+        ("turn", 0),
+        ("state", "ended"),
+        ("notice", elsewhere),
+        ("stays", ["ended", 4]),  # and does not take it back by itself
+        ("turn", 0),
+        ("state", "listening"),
+        ("turn", 0),
+        ("click", "talk"),
+        ("state", "listening"),
+        ("turn", 0),
+        ("state", "ended"),
+        ("notice", elsewhere),
+    ]
+    with serve(tmp_path / "server") as served:
+        page = await visited(served, voice, tmp_path, [3.0, APPLES], steps)
+        found = await _conversations(served)
+    assert len(found) == 1, "it is one conversation"
+    assert "Continue here" in page.all("button")
+    assert "apples" in page.lines[0][1].lower(), "what was said is still there"
+    reasons = [one["reason"] for one in page.watcher.all("session.ended")]
+    assert reasons[:2] == ["taken_over", "taken_over"]
+
+
+async def test_without_a_network_the_page_opens_all_the_same_and_goes_on_when_it_is_back(
+    served: Served, tmp_path: Path
+) -> None:
+    steps = [
+        ("state", "idle"),
+        ("kept", None),
+        ("cut", None),
+        ("reload", None),
+        ("state", "loading"),
+        ("stays", ["loading", 1]),  # nobody claims that it is ready
+        ("shot", str(tmp_path / "offline.png")),
+        ("mend", None),
+        ("state", "idle"),
+    ]
+    given = {
+        "wav": str(sound.microphone(tmp_path / "microphone.wav", b"")),
+        "page": served.origin,
+        "steps": [list(step) for step in steps],
+    }
+    told = await scene("steps", given, seconds=120)
+    assert ["button", "Start talking"] in [one[:2] for one in told.one("page")["shown"]]

@@ -314,6 +314,18 @@ async def test_todos_come_by_when_they_are_due(backend: Backend) -> None:
         assert found == [one for one in todos if one.title != "done"]
 
 
+async def test_what_is_done_comes_latest_first(backend: Backend) -> None:
+    done = [
+        todo(str(n), status=TodoStatus.COMPLETED, scheduled_at=at(9 - n), updated_at=at(n))
+        for n in range(3)
+    ]
+    bobs = todo("bob's", user_id="bob", status=TodoStatus.COMPLETED)
+    async with backend.store() as store:
+        await store.commit([*map(Put, done), Put(todo("open")), Put(bobs)])
+        assert await store.done_todos(user_id="ann", limit=9) == done[::-1]
+        assert await store.done_todos(user_id="ann", limit=1, offset=1) == [done[1]]
+
+
 async def test_intents_come_newest_first(backend: Backend) -> None:
     made = [intent(str(n), created_at=at(n)) for n in range(3)]
     made[1] = intent("1", of="other", created_at=at(1))

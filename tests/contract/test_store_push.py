@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ async def test_a_notice_goes_with_its_browser_and_is_for_nobody_elses(backend: B
         with pytest.raises(InternalError):
             await store.commit([Put(push_message("other", user_id="bob"))])
         await store.commit([DropPush(uid("phone"), "ann")])
-        assert await store.claim_pushes(now=at(9), until=at(20), limit=9) == []
+        assert await store.claim_pushes(now=at(9), until=at(20), limit=9, of_user=9) == []
 
 
 async def test_of_several_who_ask_one_has_a_notice(backend: Backend) -> None:
@@ -40,7 +41,7 @@ async def test_of_several_who_ask_one_has_a_notice(backend: Backend) -> None:
         await store.commit([Put(push_subscription())])
         await store.commit([Put(push_message(str(n), due_at=at(n))) for n in range(6)])
         assert await store.next_push() == at(0)
-        asking = [store.claim_pushes(now=at(4), until=at(60), limit=2) for _ in range(4)]
+        asking = [store.claim_pushes(now=at(4), until=at(60), limit=2, of_user=9) for _ in range(4)]
         found = [one for each in await asyncio.gather(*asking) for one in each]
         assert sorted(one.about for one in found) == [f"due:{n}" for n in range(5)]
         assert {one.due_at for one in found} == {at(60)}
@@ -68,3 +69,24 @@ async def test_notices_are_known_for_a_day(backend: Backend) -> None:
         await store.commit([Put(push_subscription()), Put(push_message(expires_at=at(60)))])
         assert await store.sweep(Retention(), at(60 + 86_000)) == 0
         assert await store.sweep(Retention(), at(60 + 86_500)) == 1
+
+
+async def test_no_user_has_all_turns_and_some_have_none(backend: Backend) -> None:
+    async with backend.store() as store:
+        others = [push_subscription(name, user_id=name) for name in ("bob", "eve")]
+        await store.commit([Put(push_subscription()), *(Put(one) for one in others)])
+        mine = [push_message(f"a{n}", due_at=at(n)) for n in range(6)]
+        theirs = [
+            push_message(f"{one.user_id}{n}", user_id=one.user_id, subscription_id=one.id,
+                         due_at=at(10 + n))
+            for one in others
+            for n in range(3)
+        ]  # fmt: skip
+        await store.commit([Put(one) for one in (*mine, *theirs)])
+        asked: dict[str, Any] = {"now": at(30), "until": at(60), "of_user": 2}
+        first = await store.claim_pushes(limit=4, but=["eve"], **asked)
+        assert sorted(one.about for one in first) == ["due:a0", "due:a1", "due:bob0", "due:bob1"]
+        rest = await store.claim_pushes(limit=9, **asked)
+        assert sorted(one.about for one in rest) == [
+            *("due:a2", "due:a3", "due:bob2", "due:eve0", "due:eve1")
+        ]

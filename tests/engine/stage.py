@@ -29,6 +29,7 @@ from vivavoce.engine.api.control import Engine, EngineOptions
 from vivavoce.engine.api.keys import Keys
 from vivavoce.engine.api.realtime import build_door
 from vivavoce.engine.shell.work import Parts
+from vivavoce.engine.turn.endpoint import SILENCES
 from vivavoce.testing.engine import HummingMouth, LoudnessDetector, ScriptedEars, SureJudge
 from vivavoce.wire.brain import Brain
 from vivavoce.wire.realtime.events import held
@@ -36,6 +37,9 @@ from vivavoce.wire.realtime.events import held
 OWN_KEY = "vv_own"
 KEY = "sk-user"
 SPEECH_MS = 600
+SILENCE_MS = max(one.unsure for ending, one in SILENCES.items() if ending != "unfinished") + 50
+"""Ends a turn of whole words, however little the judge and the words settle it. A microphone that
+stops sooner leaves the turn open, as it should."""
 
 
 def loud(ms: int) -> bytes:
@@ -94,7 +98,7 @@ class Line:
             audio = base64.b64encode(pcm[start : start + piece]).decode()
             await self.send("input_audio_buffer.append", audio=audio)
 
-    async def speak(self, ms: int = SPEECH_MS, *, silence: int = 700) -> None:
+    async def speak(self, ms: int = SPEECH_MS, *, silence: int = SILENCE_MS) -> None:
         """So much speech, and the silence that ends a turn."""
         await self.append(loud(ms) + quiet(silence))
 

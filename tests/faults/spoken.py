@@ -59,12 +59,16 @@ class Voice:
     said: list[str] = field(default_factory=list)
     """Answers that were told to their end."""
     begun: dict[str, float] = field(default_factory=dict)
+    """When each is played from: after what came before it."""
+    unplayed: set[str] = field(default_factory=set)
     whole: dict[str, str] = field(default_factory=dict)
     """The words of what was told to its end, by item."""
     cut: set[str] = field(default_factory=set)
     places: int = 0
     up: asyncio.Event = field(default_factory=asyncio.Event)
     _socket: ClientConnection | None = None
+    _until: float = 0.0
+    """When all that came has been played."""
 
     async def run(self) -> None:
         """Keeps the call up."""
@@ -126,8 +130,15 @@ class Voice:
             case "response.output_audio.delta":
                 item = event["item_id"]
                 if item not in self.cut:
-                    self.came[item] += len(base64.b64decode(event["delta"])) // 48
-                    self.begun.setdefault(item, loop.time())
+                    came = len(base64.b64decode(event["delta"])) // 48
+                    self.came[item] += came
+                    self._until = max(self._until, loop.time()) + came / 1000
+                    self.begun.setdefault(item, self._until - came / 1000)
+            case "conversation.item.truncated":
+                # What waited behind other sound was never played.
+                if self.begun.get(event["item_id"], 0.0) > loop.time():
+                    self.unplayed.add(event["item_id"])
+                self._until = loop.time()
             case "response.output_audio_transcript.done":
                 self.said.append(event["transcript"])
                 self.whole[event["item_id"]] = event["transcript"]
@@ -148,7 +159,7 @@ class Voice:
     async def _truncate(self, socket: ClientConnection, item: str) -> None:
         """Who speaks over an answer stops it, and says where."""
         now = asyncio.get_running_loop().time()
-        played = int(min(self.came[item], 1000 * (now - self.begun[item])))
+        played = int(max(0, min(self.came[item], 1000 * (now - self.begun[item]))))
         if item in self.cut or played >= self.came[item]:
             return
         self.cut.add(item)
@@ -258,7 +269,7 @@ class Spoken(Played):
                 wrong.append(f"the tool for {what!r} ran {ran} times, for {made[what]} calls")
         stored = {entry.get("item_id") for entry in entries}
         whole = self.voice.whole.keys() - self.voice.cut
-        lost = self.voice.came.keys() - stored - (self.unseen - whole)
+        lost = self.voice.came.keys() - self.voice.unplayed - stored - (self.unseen - whole)
         wrong += [f"{item} was heard and is not stored" for item in lost]
         for entry in entries:
             if entry["entry_type"] != "assistant" or entry.get("modality") == "text":

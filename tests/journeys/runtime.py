@@ -19,7 +19,13 @@ from tests.docs_text import ROOT
 
 SCHEMA = json.loads((ROOT / "docs" / "conductor" / "event.schema.json").read_text())
 _CHECK = jsonschema.Draft202012Validator(SCHEMA)
-_OURS = ("convo.setState", "tts.speak", "ui.confirm")
+_OURS = {
+    rule["if"]["properties"]["name"]["const"]: jsonschema.Draft202012Validator(
+        {**rule["then"]["properties"]["arguments"]["contentSchema"], "$defs": SCHEMA["$defs"]}
+    )
+    for rule in SCHEMA["$defs"]["ToolCall"]["allOf"]
+}
+"""What the server calls by itself, and what the schema says that it is given."""
 
 Tool = Callable[[dict[str, Any]], Any]
 
@@ -126,6 +132,8 @@ class Runtime:
 
     async def _called(self, call: dict[str, Any]) -> None:
         call_id, name = call["callId"], call["name"]
+        if name in _OURS:
+            _OURS[name].validate(json.loads(call["arguments"]))
         if name in self.holds:
             return
         if call_id not in self.done:

@@ -61,6 +61,11 @@ def battery(given: dict[str, Any]) -> Any:
     return {"percent": 80}
 
 
+def confirmed(given: dict[str, Any]) -> Any:
+    """A yes by hand."""
+    return {"approvalId": given["approvalId"], "approved": True}
+
+
 def runtime_with(st: Stage, *tools: dict[str, Any], **start: Any) -> Runtime:
     made = Runtime(st.url, tools=[BATTERY, *tools], **start)
     made.tools = {
@@ -242,16 +247,27 @@ async def test_behind_one_tool_the_loop_is_the_same_and_a_call_id_is_used_once(
         assert runtime.spoken[-1] == "There is no such tool."
 
 
+@pytest.mark.parametrize("name", ["confirm-apr_1", "speak-1", "state-1"])
+async def test_a_models_call_has_no_name_that_is_the_servers_own(name: str, tmp_path: Path) -> None:
+    """A result that comes back under it would be taken for an answer to something else."""
+    call = ToolUse("tool_call", {"name": "battery.level", "arguments": {}, "call_id": name})
+    script = Script(rules=(Rule(when="battery", calls=(call,)), Rule(say="Done.")))
+    async with embedded(tmp_path, script=script, conductor_wrapped_tools=True) as st:
+        runtime = runtime_with(st)
+        async with runtime.connected():
+            await runtime.say("How full is the battery?")
+            await runtime.at_rest(1)
+        (made,) = runtime.calls("battery.level")
+        assert made["callId"] != name
+
+
 async def test_a_tool_that_changes_something_waits_for_a_yes_aloud_or_by_hand(
     tmp_path: Path,
 ) -> None:
     confirm = {"name": "ui.confirm", "inputSchema": {"type": "object"}}
     async with embedded(tmp_path, script=SCRIPT) as st:
         runtime = runtime_with(st, LIGHT, confirm)
-        runtime.tools["ui.confirm"] = lambda given: {
-            "approvalId": given["approvalId"],
-            "approved": True,
-        }
+        runtime.tools["ui.confirm"] = confirmed
         async with runtime.connected():
             await runtime.say("The light, please")
             await runtime.at_rest()
@@ -364,6 +380,53 @@ async def test_an_interruption_settles_the_speech_and_what_was_heard_is_kept(
         assert ("assistant", "Once upon a time") in await history(st, runtime)
 
 
+async def test_an_interruption_that_the_broken_line_swallowed_is_sent_again_and_counts(
+    tmp_path: Path,
+) -> None:
+    script = Script(rules=(Rule(when="story", say="Once upon a time there was a king."),))
+    async with embedded(tmp_path, script=script) as st:
+        runtime = runtime_with(st)
+        runtime.holds = {"tts.speak"}
+        async with runtime.connected():
+            await runtime.say("Tell me a story")
+            speak = await runtime.called("tts.speak")
+            runtime.cut()
+        async with runtime.connected():
+            assert await runtime.called("tts.speak", 2) == speak
+            where = {"callId": speak["callId"], "positionCharacters": 16}
+            await runtime.send("error", code="audio.output.interrupted", message="", **where)
+            await runtime.until(lambda: runtime.states[-1:] == ["listening"])
+        assert ("assistant", "Once upon a time") in await history(st, runtime)
+
+
+@pytest.mark.parametrize("clauses", [False, True])
+async def test_who_speaks_before_the_last_answer_was_spoken_is_answered_and_all_is_quiet_again(
+    clauses: bool, tmp_path: Path
+) -> None:
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        runtime = runtime_with(st, clauses=clauses)
+        for words in ("Hello", "How full is the battery?", "break"):
+            runtime.holds = {"tts.speak"}
+            async with runtime.connected():
+                before = len(runtime.calls("tts.speak"))
+                await runtime.say("Hello")
+                speak = await runtime.called("tts.speak", before + 1)
+                await runtime.say(words)
+                await runtime.until(lambda: runtime.states[-1] == "thinking")
+                finals, errors = len(runtime.all("assistantSpeechFinal")), len(runtime.errors)
+                await runtime.until(
+                    lambda finals=finals, errors=errors: (  # type: ignore[misc]
+                        len(runtime.all("assistantSpeechFinal")) > finals
+                        or len(runtime.errors) > errors
+                    ),
+                    30,
+                )
+                runtime.holds = set()
+                await runtime.result(speak["callId"], {"spoken": True})
+                await runtime.until(lambda: runtime.states[-1] == "idle")
+        assert runtime.spoken == ["Hi there!", "The battery is at 80 percent."]
+
+
 async def test_sentence_by_sentence_where_the_runtime_can_take_that(tmp_path: Path) -> None:
     script = Script(rules=(Rule(when="story", say="There was a king. He had a dog."),))
     async with embedded(tmp_path, script=script) as st:
@@ -387,7 +450,9 @@ async def test_a_noise_that_was_no_word_ends_the_listening(tmp_path: Path) -> No
             await runtime.send("userAudioTranscriptPartial", text="H")
             await runtime.say("")
             await runtime.until(lambda: runtime.states[-2:] == ["listening", "idle"], 5)
-        assert runtime.errors == ["empty_transcript"]
+            await runtime.say("\0 \7")  # nothing that anybody could see
+            await runtime.wait_for("error", 2)
+        assert runtime.errors == ["empty_transcript"] * 2
 
 
 async def test_what_is_being_said_shows_the_state(tmp_path: Path) -> None:
@@ -462,6 +527,9 @@ async def test_the_same_sentence_sent_again_is_answered_once(tmp_path: Path) -> 
             await runtime.say("How full is the battery?")
             await runtime.until(lambda: len(runtime.spoken) == 2)
             await runtime.at_rest()
+            await runtime.say("Another", event_id)
+            await runtime.wait_for("error")
+        assert runtime.errors == ["invalid_event"]
         assert runtime.spoken == ["Hi there!", "The battery is at 80 percent."]
         assert [role for role, _ in await history(st, runtime)].count("user") == 2
 

@@ -20,20 +20,28 @@ from tests.journeys.embedded import embedded
 from tests.journeys.process import Server
 from tests.journeys.runtime import Cut, Runtime
 from tests.journeys.stage import Stage
-from tests.journeys.test_conductor import BATTERY, SCRIPT, battery
+from tests.journeys.test_conductor import BATTERY, SCRIPT, battery, confirmed
 from vivavoce.app.engine import EmbeddedEngine
 from vivavoce.testing.provider import ScriptedProvider
 
 LINES = ["How full is the battery?", "Hello"]
 ANSWERS = ["The battery is at 80 percent.", "Hi there!"]
+QUESTION = "I want to use battery.level on your device. May I? Yes or no?"
+CONFIRM = {"name": "ui.confirm", "inputSchema": {"type": "object"}}
 _LOST = (Cut, ConnectionClosed, InvalidHandshake, OSError)
 _UNLIMITED: dict[str, Any] = {"user_messages_per_minute": 0, "conductor_connections": 0}
 
 
 def new(url: str) -> Runtime:
-    runtime = Runtime(url, tools=[BATTERY])
-    runtime.tools = {"battery.level": battery}
+    """Its user says yes by hand, where they are asked."""
+    runtime = Runtime(url, tools=[BATTERY, CONFIRM])
+    runtime.tools = {"battery.level": battery, "ui.confirm": confirmed}
     return runtime
+
+
+def answers(runtime: Runtime) -> list[str]:
+    """What it spoke, questions apart."""
+    return [one for one in runtime.spoken if one != QUESTION]
 
 
 async def hold(runtime: Runtime, mend: Callable[[], Awaitable[None]]) -> None:
@@ -44,9 +52,9 @@ async def hold(runtime: Runtime, mend: Callable[[], Awaitable[None]]) -> None:
         while True:
             try:
                 async with runtime.connected():
-                    if len(runtime.spoken) <= number:
+                    if len(answers(runtime)) <= number:
                         await runtime.say(line, event_id)
-                    await runtime.until(lambda: len(runtime.spoken) > number)  # noqa: B023
+                    await runtime.until(lambda: len(answers(runtime)) > number)  # noqa: B023
                     await runtime.at_rest()
                     break
             except* _LOST:
@@ -74,9 +82,10 @@ async def check(runtime: Runtime, http: httpx.AsyncClient) -> None:
     answer = await http.get(f"/api/v1/conversations/{runtime.session_id}/messages")
     said = [(one["role"], one["content"]) for one in answer.json()["messages"]]
     talk = [one for pair in zip(LINES, ANSWERS, strict=True) for one in pair]
-    assert [words for role, words in said if role in ("user", "assistant")] == talk
-    assert [tool for _, tool in runtime.ran] == ["battery.level"]
-    assert runtime.spoken == ANSWERS
+    spoken = [words for role, words in said if role in ("user", "assistant")]
+    assert [words for words in spoken if words and words != QUESTION] == talk
+    assert [tool for _, tool in runtime.ran if tool != "ui.confirm"] == ["battery.level"]
+    assert answers(runtime) == ANSWERS
 
 
 def cut_at(runtime: Runtime, place: int, break_it: Callable[[], Awaitable[None]]) -> None:
@@ -91,8 +100,10 @@ def cut_at(runtime: Runtime, place: int, break_it: Callable[[], Awaitable[None]]
     runtime.point = point
 
 
-async def test_the_line_is_cut_at_every_message(tmp_path: Path) -> None:
-    async with embedded(tmp_path, script=SCRIPT, **_UNLIMITED) as st:
+@pytest.mark.parametrize("trust", [True, False])
+async def test_the_line_is_cut_at_every_message(trust: bool, tmp_path: Path) -> None:
+    """Without trust the user is asked for a yes in the middle of it."""
+    async with embedded(tmp_path, script=SCRIPT, conductor_trust=trust, **_UNLIMITED) as st:
         points = await counted(st.url)
         assert len(points) > 15
         for place, what in enumerate(points):
@@ -122,7 +133,8 @@ async def in_front_of(st: Stage, folder: Path, **more: str) -> AsyncIterator[Ser
         VIVAVOCE_API_KEY="any",
         VIVAVOCE_FALLBACKS="none",
         VIVAVOCE_USER_MESSAGES_PER_MINUTE="0",
-        **more,
+        # The runtimes here are all our own.
+        **{"VIVAVOCE_CONDUCTOR_TRUST": "true", **more},
     )
     await server.start()
     try:
@@ -133,10 +145,15 @@ async def in_front_of(st: Stage, folder: Path, **more: str) -> AsyncIterator[Ser
 
 
 @pytest.mark.parametrize("some", [3, pytest.param(0, marks=pytest.mark.full)])
+@pytest.mark.parametrize("trust", ["true", "false"])
 @pytest.mark.timeout(900)
-async def test_the_server_is_killed_at_every_message(some: int, tmp_path: Path) -> None:
+async def test_the_server_is_killed_at_every_message(trust: str, some: int, tmp_path: Path) -> None:
     chance = random.Random(20261119)
-    async with embedded(tmp_path, script=SCRIPT) as st, in_front_of(st, tmp_path / "own") as server:
+    trusting = {"VIVAVOCE_CONDUCTOR_TRUST": trust}
+    async with (
+        embedded(tmp_path, script=SCRIPT) as st,
+        in_front_of(st, tmp_path / "own", **trusting) as server,
+    ):
         points = list(enumerate(await counted(server.url)))
         for place, what in chance.sample(points, some) if some else points:
             runtime = new(server.url)

@@ -221,6 +221,19 @@ async def test_who_comes_with_other_tools_again_and_again_waits_and_nobody_else_
             assert 1.5 < time.monotonic() - began < 10
 
 
+async def test_a_schema_that_is_nested_too_deeply_is_told_and_is_no_fault_of_ours(
+    tmp_path: Path,
+) -> None:
+    deep: dict[str, Any] = {"type": "object", "properties": {}}
+    for _ in range(150):
+        deep = {"type": "object", "properties": {"a": deep}}
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        runtime = Runtime(st.url, tools=[{"name": "form", "inputSchema": deep}])
+        async with runtime.connected():
+            await runtime.until(lambda: bool(runtime.errors))
+            assert runtime.errors == ["invalid_event"]
+
+
 async def test_who_reads_nothing_is_let_go_of_and_keeps_no_memory(tmp_path: Path) -> None:
     async with embedded(tmp_path, script=SCRIPT, stall_seconds=0.5) as st:
         async with raw(st) as line:

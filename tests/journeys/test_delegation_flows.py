@@ -177,7 +177,7 @@ async def test_6_3_a_task_outlives_its_call_and_is_told_once_at_the_next(tmp_pat
         watcher = await st.watch(session["session_id"])
         async with by_websocket(st, session["client_secret"]["value"]) as line:
             await watcher.wait_for("session.started")
-            await line.speak(silence=2_200)  # two words are no sentence: it waits for more
+            await line.speak()
             task_id = (await watcher.wait_for("task.question"))["task_id"]
         await watcher.wait_for("session.ended")
         await st.post(f"/tasks/{task_id}/answer", {"answer": "yes"})

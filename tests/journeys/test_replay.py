@@ -96,9 +96,10 @@ async def test_what_cannot_be_played_is_told_in_a_line(
     assert await _replay("vs_20200101_000000_0000", *data) == 2
     assert "there is no session 'vs_20200101_000000_0000'" in capsys.readouterr().err
     other = tmp_path / "other.json"
-    other.write_text("[1]")
-    assert await _replay(str(other)) == 2
-    assert "is no file that `vivavoce replay --save` made" in capsys.readouterr().err
+    for wrong in ("[1]", "[" * 100_000, '{"runs":' * 50_000, "1" * 5_000):
+        other.write_text(wrong)
+        assert await _replay(str(other)) == 2
+        assert "is no file that `vivavoce replay --save` made" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         await _replay("--help")
     assert "Exit code 0: all is the same" in " ".join(capsys.readouterr().out.split())

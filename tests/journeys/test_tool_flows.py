@@ -173,12 +173,14 @@ async def test_what_needs_a_yes_is_asked_aloud_and_answered_by_voice(
             assert asked["question"] == question
             assert "delete" in await heard(line, "I want to")
             assert (root / "src" / "config.py").exists()
+            assert watcher.all("tool.started") == [], "it runs when somebody said yes"
             await until_answerable(st, session["session_id"], granted=answer != "no")
             await line.speak()
             resolved = await watcher.wait_for("approval.resolved")
             assert (resolved["granted"], resolved["by"]) == (answer != "no", "voice")
             await heard(line, told)
             assert (root / "src" / "config.py").exists() == (answer == "no")
+            assert len(watcher.all("tool.started")) == (answer != "no")
 
 
 async def test_the_tests_are_asked_about_once_a_session_and_one_yes_is_enough(

@@ -110,3 +110,9 @@ def test_whose_clock_is_no_part_of_time_or_title() -> None:
     said = "call her at ten in the morning for her side, she's in Toronto"
     assert without_clock("Call her for her side", said) == "Call her"
     assert by_our_clock("at six my time")
+
+
+def test_the_clock_that_is_named_beside_the_hour_counts_before_ones_own() -> None:
+    words = "tomorrow, eleven in the morning by Dubai clock"
+    said = f"The Dubai people ring {words}. I'm in Lucknow. Remind me in my own time."
+    assert elsewhere(words, said) == "tomorrow, eleven in the morning Dubai time"

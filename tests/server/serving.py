@@ -13,7 +13,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-from vivavoce.app.listen import BoundedConfig, Bounds
+from vivavoce.app.listen import BoundedConfig, BoundedSocket, Bounds
 
 
 @dataclass
@@ -37,7 +37,7 @@ async def serving(
         bounds=bounds or Bounds(),
         log_config=None,
         lifespan="off",
-        ws="websockets-sansio",
+        ws=BoundedSocket,
         timeout_graceful_shutdown=graceful,
     )
     served = Served(listener.getsockname()[1], uvicorn.Server(config))

@@ -144,6 +144,29 @@ async def test_a_head_has_an_end() -> None:
                 answer += await line[0].read(100)
 
 
+UPGRADE = (
+    b"Host: here\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (b"GET /?" + b"x" * 9000 + b" HTTP/1.1\r\n" + UPGRADE, b"413"),
+        (b"GET / HTTP/1.1\r\n" + UPGRADE + b"X: " + b"x" * 9000 + b"\r\n", b"413"),
+        (b"GET / HTTP/1.1\r\n" + UPGRADE + b"X: x\r\n" * 130, b"413"),
+        (b"GET / HTTP/1.1\r\n" + UPGRADE + b"Content-Length: 5\r\n", b"400"),
+    ],
+)
+async def test_what_cannot_become_a_websocket_is_answered_and_let_go(
+    head: bytes, status: bytes
+) -> None:
+    async with bounded(App()) as served, dialled(served, head + b"\r\n") as line:
+        assert (await closed(line)).startswith(b"HTTP/1.1 " + status)
+        await until(lambda: known(served) == 0)
+
+
 async def test_who_does_not_read_the_answer_is_cut_off() -> None:
     async with (
         bounded(App(), stall_seconds=HURRIED) as served,

@@ -173,6 +173,13 @@ def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
             ]
             + [
                 {
+                    "include-name": f"POST /api/v1/tasks/{{task_id}}/{how}",
+                    "parameters": {"path.task_id": _one_of("todos")},
+                }
+                for how in ("move", "done")
+            ]
+            + [
+                {
                     "include-name": "POST /sessions/{session_id}/provider",
                     "parameters": {
                         "path.session_id": live,
@@ -304,6 +311,9 @@ def test_no_request_gets_a_server_error_or_an_answer_outside_the_schema(
     waiting |= {"POST /api/v1/push/actions"}  # the key in a notice: `v1/test_push.py`
     # What waits for its time may come while this runs: `journeys/test_what_is_due.py`.
     succeeded |= {"POST /api/v1/reminders/{reminder_id}/seen"}
+    # Only a task that is open and has a time can be moved, and others are ticked off or at a place
+    # by then: `v1/test_people.py`.
+    succeeded |= {"POST /api/v1/tasks/{task_id}/move"}
     sample = "GET /config/voices/{voice}/sample"  # the embedded engine's alone, as well
     assert everything - succeeded == {"POST /audio", sample, *waiting}
 
@@ -423,6 +433,8 @@ GET /api/v1/tasks
 GET /api/v1/tasks/{task_id}
 POST /api/v1/tasks
 PATCH /api/v1/tasks/{task_id}
+POST /api/v1/tasks/{task_id}/move
+POST /api/v1/tasks/{task_id}/done
 DELETE /api/v1/tasks/{task_id}
 GET /api/v1/reminders
 POST /api/v1/reminders/{reminder_id}/seen

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import re
+import struct
 from pathlib import Path
 
 import httpx
@@ -36,10 +37,11 @@ def test_the_page_and_all_its_files_need_no_token_and_no_other_host(server: Stan
         loaded = re.findall(r"""(?:src|href)=["']([^"']+)["']""", answer.text)
         assert loaded
         for address in loaded:
-            assert address.startswith("./assets/")  # so it works behind a proxy's path too
+            assert address.startswith("./")  # so it works behind a proxy's path too
             asset = http.get(address.removeprefix("."))
             assert asset.status_code == 200, address
-            assert "immutable" in asset.headers["cache-control"]
+            kept = "immutable" if address.startswith("./assets/") else "no-cache"
+            assert kept in asset.headers["cache-control"]
         assert http.get("/session", params={"session_id": "vs_x"}).status_code == 401
 
 
@@ -95,6 +97,36 @@ def test_the_policy_holds_and_the_page_keeps_to_it(server: Standing) -> None:
     assert "microphone=(self)" in answer.headers["permissions-policy"]
     assert not re.search(r"<script(?![^>]*\bsrc=)", answer.text)
     assert not re.search(r"<style|\bstyle=|\bon\w+=", answer.text)
+
+
+def test_the_page_can_be_installed_and_keeps_itself_for_when_there_is_no_network(
+    server: Standing,
+) -> None:
+    with httpx.Client(base_url=server.url) as http:
+        answer = http.get("/manifest.webmanifest")
+        assert answer.headers["content-type"] == "application/manifest+json"
+        manifest = answer.json()
+        for name in ("id", "start_url", "scope"):
+            assert manifest[name] == "./"  # behind a proxy's path too
+        assert manifest["display"] == "standalone"
+        purposes = {(icon["sizes"], icon.get("purpose", "any")) for icon in manifest["icons"]}
+        assert purposes >= {("192x192", "any"), ("512x512", "any"), ("512x512", "maskable")}
+        for icon in manifest["icons"]:
+            picture = http.get(f"/{icon['src']}")
+            assert picture.headers["content-type"] == "image/png"
+            wide, high = struct.unpack(">II", picture.content[16:24])
+            assert f"{wide}x{high}" == icon["sizes"]
+        worker = http.get("/sw.js")
+        assert "javascript" in worker.headers["content-type"]
+        assert worker.headers["cache-control"] == "no-cache"
+        # What it keeps is there under the names that it asks for, the page at its own address.
+        kept = re.findall(r'"url":"([^"]+)"', worker.text)
+        assert "./" in kept
+        assert "index.html" not in kept
+        for name in kept:
+            assert http.get(f"/{name.removeprefix('./')}").status_code == 200, name
+        loaded = re.findall(r'(?:src|href)="\./(assets/[^"]+)"', http.get("/").text)
+        assert set(loaded) <= set(kept)
 
 
 def a_page(folder: Path) -> FastAPI:
@@ -216,4 +248,5 @@ def test_the_lock_file_names_versions_and_hashes_but_no_place_to_get_them() -> N
     lock = json.loads((ROOT / "web" / "package-lock.json").read_text(encoding="utf-8"))
     packages = {name: found for name, found in lock["packages"].items() if name}
     assert all("resolved" not in found for found in packages.values())
-    assert all("integrity" in found for found in packages.values())
+    # What comes inside another package has that one's hash.
+    assert all("integrity" in found or found.get("inBundle") for found in packages.values())

@@ -95,7 +95,20 @@ def test_a_call_is_told_with_its_result_although_the_user_spoke_in_between() -> 
         entry(3, Kind.TOOL_RESULT, "Done.", **call),
     ]
     kinds = [item["type"] for item in history(entries, room=PLENTY).items]
-    assert kinds == ["message", "function_call", "function_call_output", "message"]
+    assert kinds == ["message", "message", "function_call", "function_call_output"]
+
+
+def test_a_result_that_nobody_has_answered_is_the_last_there_is() -> None:
+    """Whatever was asked while the call waited."""
+    call = {"tool_call_id": "call_1", "tool_name": "bash"}
+    entries = [
+        entry(0, Kind.USER, "Run the tests."),
+        entry(1, Kind.TOOL_CALL, "", **call),
+        entry(2, Kind.ASSISTANT, "I want to run the tests. May I?"),
+        entry(3, Kind.TOOL_RESULT, "All green.", **call),
+    ]
+    last = history(entries, room=PLENTY).items[-1]
+    assert (last["type"], last["output"]) == ("function_call_output", "All green.")
 
 
 def test_what_was_never_heard_is_not_told() -> None:

@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from tests.session.scene import SESSION, START, WHO, Scene, answer, message, sent, told, user_turn
-from vivavoce.session.effects import Account, Answered, RunTool
+from vivavoce.session.effects import Account, Answered, RunTool, Tell
 from vivavoce.session.events import (
     AttachFailed,
     CallPlaced,
     CallSurvived,
     End,
+    SessionEvent,
     Shown,
     SidebandLost,
     SidebandUp,
@@ -20,7 +21,14 @@ from vivavoce.session.events import (
     TypedText,
 )
 from vivavoce.session.policy import Policy
-from vivavoce.wire.events import ConnectionStatus, SessionEnded, TranscriptionCompleted
+from vivavoce.wire.events import (
+    AssistantDone,
+    AssistantHeard,
+    AssistantSpeaking,
+    ConnectionStatus,
+    SessionEnded,
+    TranscriptionCompleted,
+)
 from vivavoce.wire.realtime import facts as rt
 from vivavoce.wire.realtime.client import CreateResponse, ListItems
 from vivavoce.wire.records.talk import Entry, Kind, Status
@@ -53,6 +61,19 @@ def test_while_it_plays_an_answer_is_stored_as_far_as_it_was_heard() -> None:
     assert story(scene).data.keys().isdisjoint({"playing", "generated", "interrupted", "estimated"})
 
 
+def test_captions_are_told_each_step_that_the_engine_tells() -> None:
+    scene = speaking(Scene())
+    effects = scene.send(rt.Heard("a1", "One two three.", 1200))
+    (now,) = told(effects, AssistantHeard)
+    assert (now.item_id, now.transcript, now.audio_end_ms) == ("a1", "One two three.", 1200)
+    assert (now.state, now.durable) == ("playing", False)
+    assert not told(scene.send(rt.Heard("a9", "Of nobody", 100)), AssistantHeard)
+    ended = told(scene.send(rt.Heard("a1", "One two", 810, "cut")), AssistantHeard)
+    assert [one.state for one in ended] == ["cut"]
+    # What comes late of it does not open it again.
+    assert not told(scene.send(rt.Heard("a1", "One two", 900)), AssistantHeard)
+
+
 @pytest.mark.parametrize(
     "ending",
     [
@@ -72,6 +93,30 @@ def test_every_ending_keeps_the_words_that_the_engine_gave(ending: object) -> No
     assert "playing" not in entry.data
     assert "estimated" not in entry.data
     assert told(scene.effects, TranscriptionCompleted)[-1].transcript == "One two"
+
+
+@pytest.mark.parametrize(
+    "endings",
+    [
+        (End(),),
+        (CallPlaced("rtc_2"), End()),
+        (SidebandLost(1000, hung_up=True), End()),
+        (rt.Heard("a1", "One two", 800, "cut"), CallPlaced("rtc_2"), End()),
+        (rt.Heard("a1", "One two", 800, "cut"), rt.PlaybackStopped("r1", cleared=True), End()),
+    ],
+    ids=["end", "another call", "hung up", "cut, then another call", "cut"],
+)
+def test_whoever_was_told_that_it_speaks_is_told_once_that_it_stopped(
+    endings: tuple[SessionEvent, ...],
+) -> None:
+    scene = speaking(Scene())
+    scene.send(*endings)
+    assert len(told(scene.effects, AssistantSpeaking)) == 1
+    [done] = told(scene.effects, AssistantDone)
+    assert done.interrupted
+    events = [e.event for e in scene.effects if isinstance(e, Tell)]
+    ended = next(e for e in events if isinstance(e, SessionEnded))
+    assert events.index(done) < events.index(ended)
 
 
 def test_where_nobody_tells_it_is_reckoned_and_marked() -> None:

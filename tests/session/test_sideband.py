@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.session.scene import SESSION, Scene, call, message, sent, told, user_turn
+from tests.session.scene import SESSION, Scene, answer, call, message, sent, told, user_turn
 from vivavoce.session import events as ev
 from vivavoce.session.calling import IF_UNANSWERED
 from vivavoce.session.effects import Attach, Close, HangUp, RunTool, Send, StartTimer, StopTimer
@@ -412,3 +412,13 @@ def test_what_changes_while_nobody_is_connected_is_known_when_somebody_is() -> N
     scene.send(ev.CallPlaced("rtc_1"))
     [begun] = sent(scene.send(ev.SidebandUp()), cmd.UpdateSession)
     assert _user(begun) == "Ann"
+
+
+@pytest.mark.parametrize("bare", [True, False])
+def test_who_speaks_first_and_is_answered_is_not_greeted_after_that(bare: bool) -> None:
+    scene, (speaks, *goes_on) = Scene(), user_turn("u1")
+    scene.send(ev.CallPlaced("rtc_1", greeting="Welcome them.", bare=bare), speaks)
+    scene.send(ev.SidebandUp(), rt.Configured(False, SESSION))
+    scene.send(*goes_on, *answer("r1", "a1", "It is noon.", "u1"), rt.PlaybackStopped("r1"))
+    asked = sent(scene.effects, cmd.CreateResponse)
+    assert len(asked) == (not bare), "what it tells besides is told"

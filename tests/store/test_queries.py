@@ -165,6 +165,7 @@ async def test_sessions_are_limited_across_processes(url: str) -> None:
         reads.STEPS,
         reads.goals_of("ann", status="x", limit=9, offset=0),
         reads.todos_of("ann", open_only=True, limit=9, offset=0),
+        reads.done_todos_of("ann", limit=9, offset=0),
         reads.INTENT,
         reads.intents_of("ann", conversation_id=None, limit=9),
         reads.intents_of("ann", conversation_id=uid("x"), limit=9),

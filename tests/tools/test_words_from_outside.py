@@ -440,7 +440,8 @@ async def calling(talk: Talk, name: str) -> None:
     now = talk.clock.now()
     of: dict[str, Any] = {"user_id": "ann", "conversation_id": talk.conversation}
     call = ToolCall(id="under_way", tool=name, started_at=now, **of)
-    await talk.journal.commit(records.started(call, "Asking", now.timestamp() * 1000))
+    asked = records.asked_for(call, "Asking", now.timestamp() * 1000)
+    await talk.journal.commit([*asked, records.started(call, "Asking", None, now)])
 
 
 @pytest.mark.parametrize("aim", AIMS)

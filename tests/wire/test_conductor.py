@@ -17,7 +17,13 @@ from tests.docs_text import ROOT
 from vivavoce.wire.conductor import published
 from vivavoce.wire.conductor.codes import CODES
 from vivavoce.wire.conductor.event import Unreadable, made, read, write
-from vivavoce.wire.conductor.kinds import KINDS, AssistantSpeechFinal, Kind, session_id_of
+from vivavoce.wire.conductor.kinds import (
+    KINDS,
+    AssistantSpeechFinal,
+    Kind,
+    SessionStart,
+    session_id_of,
+)
 
 FOLDER = ROOT / "docs" / "conductor"
 FILES = sorted((FOLDER / "examples").glob("*.json"))
@@ -58,6 +64,30 @@ def test_there_is_an_example_of_every_kind() -> None:
 @pytest.mark.parametrize("whole", PUBLISHED, ids=lambda whole: whole.file.name)
 def test_what_is_published_is_up_to_date(whole: Whole) -> None:
     assert whole.current() == whole.expected(), "run make docs"
+
+
+def test_the_published_schema_says_what_the_servers_own_calls_are() -> None:
+    told = published.schema()["$defs"]
+    rules = {one["if"]["properties"]["name"]["const"]: one for one in told["ToolCall"]["allOf"]}
+    assert set(rules) == {"convo.setState", "tts.speak", "ui.confirm"}
+    calls = [event["kind"]["toolCall"] for _, _, event in EXAMPLES if "toolCall" in event["kind"]]
+    seen = set()
+    for call in calls:
+        if call["name"] in rules:
+            seen.add(call["name"])
+            arguments = rules[call["name"]]["then"]["properties"]["arguments"]["contentSchema"]
+            jsonschema.validate(json.loads(call["arguments"]), {**arguments, "$defs": told})
+    assert seen == set(rules)
+    pressed = json.loads((FOLDER / "examples" / "tool.result.confirm.json").read_text())
+    result = json.loads(pressed["kind"]["toolResult"]["result"])
+    jsonschema.validate(result, {"$ref": "#/$defs/Confirmed", "$defs": told})
+
+
+def test_the_published_door_says_after_which_numbers_to_come_back() -> None:
+    told = published.asyncapi()["channels"]["conductor"]
+    again = {int(code) for code, one in told["x-closes"].items() if one["connectAgain"]}
+    assert again == {1001, 1006, 1011, 1012, 1013}
+    assert set(told["x-errors"]) == set(CODES)
 
 
 def test_the_published_schema_is_one() -> None:
@@ -154,6 +184,42 @@ def test_two_tools_of_one_name_are_refused() -> None:
     session = "3f0c9f3e-51a6-4f3b-9a1d-6d2b7c8e9f10"
     with pytest.raises(Unreadable, match="two tools"):
         read(event({"sessionStart": {"sessionId": session, "tools": [tool, tool]}}))
+
+
+LEAST: dict[str, Any] = dict.fromkeys(("text", "callId", "name", "code", "message"), "a") | {
+    "sessionId": "3f0c9f3e-51a6-4f3b-9a1d-6d2b7c8e9f10",
+    "patch": "[]",
+    "arguments": "{}",
+}
+STRANGE: list[Any] = [
+    *(None, True, 0, -1, 1.5, 10**30, "", "x", "{}", "[]", "1", [], [None], [[]], {}, {"a": 1}),
+    *([{}], [{"name": None}], [{"name": "a", "inputSchema": None}]),
+]
+FIELDS = [
+    (kind, field)
+    for kind, model in KINDS.items()
+    for field in model.model_json_schema(by_alias=True)["properties"]
+]
+
+
+@pytest.mark.parametrize(("kind", "field"), FIELDS, ids=[".".join(one) for one in FIELDS])
+def test_each_field_is_read_or_refused_whatever_is_in_it(kind: str, field: str) -> None:
+    needed = KINDS[kind].model_json_schema(by_alias=True).get("required", [])
+    for value in STRANGE:
+        message = event({kind: {**{name: LEAST[name] for name in needed}, field: value}})
+        code = None
+        try:
+            read(message)
+        except Unreadable as told:
+            code = told.code
+        assert code == "invalid_event" or checker.is_valid(json.loads(message)), message
+
+
+def test_no_tools_may_be_written_as_null() -> None:
+    told = {"sessionId": LEAST["sessionId"], "tools": None, "agent": None, "clauses": None}
+    known = read(event({"sessionStart": told}))
+    assert isinstance(known.kind, SessionStart)
+    assert known.kind.tools is None
 
 
 def test_an_unknown_kind_is_known_for_one() -> None:

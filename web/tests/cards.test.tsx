@@ -2,15 +2,22 @@ import { describe, expect, test } from "vitest";
 import { NO_WORK, type Work } from "@vivavoce/client";
 import { Asked } from "../src/approvals/Approvals";
 import { Transcript } from "../src/conversation/Transcript";
-import { Tray } from "../src/work/WorkPane";
+import { TooltipProvider } from "../src/parts/tooltip";
+import { Handed, Tray } from "../src/work/Tray";
 import { anApproval, aTask } from "../packages/client/tests/scene";
 import { drawn, drawnIn } from "./drawn";
 
 const nothing = async () => undefined;
+const never = () => undefined;
 const actions = { cancel: nothing, answer: nothing, noted: nothing, seen: () => undefined };
 
 function tray(work: Partial<Work>, quiet = false): string {
-  return drawn(<Tray work={{ ...NO_WORK, ...work }} actions={actions} quiet={quiet} />);
+  return drawn(
+    <TooltipProvider>
+      <Tray work={{ ...NO_WORK, ...work }} actions={actions} quiet={quiet} done={never} snooze={never} />
+      <Handed work={{ ...NO_WORK, ...work }} actions={actions} />
+    </TooltipProvider>,
+  );
 }
 
 function approvals(work: Partial<Work>): string {
@@ -20,22 +27,22 @@ function approvals(work: Partial<Work>): string {
 }
 
 test("what is due is in the work pane, with a way to put it away", () => {
-  const shown = tray({ due: [{ id: "r1", title: "Call mum", due_at: new Date().toISOString() }] });
+  const shown = tray({ due: [{ id: "r1", task_id: "x", title: "Call mum", due_at: new Date().toISOString() }] });
   expect(shown).toContain("Call mum");
   expect(shown).toContain("Due just now");
-  expect(shown).toContain("Got it");
+  for (const words of ["Got it", "Done", "In 10 minutes"]) expect(shown).toContain(words);
 });
 
 describe("the work pane", () => {
-  test("says that there is nothing to do", () => {
-    expect(tray({})).toContain("Nothing to do.");
-    expect(tray({ unread: "Busy." }, true)).not.toContain("Busy.");
+  test("takes no room without tasks, and says why there are none", () => {
+    expect(tray({})).toBe("");
+    expect(tray({ unread: "Busy." }, true)).toBe("");
     expect(tray({ unread: "Busy." })).toContain("Tasks could not be read: Busy.");
   });
 
   test("shows who is at it, the last word and how far it is", () => {
     const running = tray({ tasks: [aTask({ phase: "planner", progress: "Reading", percentage: 40 })] });
-    expect(running).toContain('aria-live="polite">planner · Reading');
+    expect(running).toContain("planner · Reading");
     expect(running).toMatch(/<progress max="100"[^>]*value="40"/);
     expect(running).toContain("Cancel");
     expect(tray({ tasks: [aTask({ percentage: null })] })).not.toContain("<progress");
@@ -88,7 +95,7 @@ describe("an approval's card", () => {
     expect(card).toContain('role="alert" aria-live="assertive">Write');
     expect(card).toContain('role="alertdialog"');
     expect(card).not.toMatch(/autofocus|type="submit"|<form/i);
-    expect(card.indexOf(">No</button>")).toBeLessThan(card.indexOf(">Yes</button>"));
+    expect(card.indexOf(">No</button>")).toBeLessThan(card.indexOf(">Yes, this once</button>"));
     // Not before it has been there for a moment.
     expect(card.match(/aria-disabled="true"/g)).toHaveLength(4);
     // Its place is known before anything is asked, or nobody would hear it.
@@ -97,13 +104,25 @@ describe("an approval's card", () => {
 
   test("offers a yes that goes further, where there is further to go", () => {
     const card = approvals({ approvals: [hostile] });
-    expect(card.indexOf(">Yes</button>")).toBeLessThan(card.indexOf(">Yes, for this session<"));
+    expect(card.indexOf(">Yes, this once</button>")).toBeLessThan(card.indexOf(">Yes, for this session<"));
     expect(card).toContain(">Yes, always</button>");
-    for (const less of [{ reach: "session" }, { session_id: null }]) {
-      const other = approvals({ approvals: [{ ...hostile, ...less }] });
-      expect(other).not.toContain("for this session<");
-      expect(other).toContain(">Yes, always</button>");
-    }
+    const outside = approvals({ approvals: [{ ...hostile, session_id: null }] });
+    expect(outside).not.toContain("for this session<");
+    expect(outside).toContain(">Yes, always</button>");
+    // Asked once for a session: a yes is no smaller than that, and says so.
+    const whole = approvals({ approvals: [{ ...hostile, reach: "session" }] });
+    expect(whole).not.toContain("this once");
+    expect(whole.match(/for this session</g)).toHaveLength(1);
+  });
+
+  test("says who asks, and whose words it has read", () => {
+    expect(approvals({ approvals: [hostile] })).toContain("The assistant wants to run bash");
+    const task = { ...hostile, asked_by: 'the task "Tidy"', because: "the page <b>evil.example</b>" };
+    const card = approvals({ approvals: [task] });
+    expect(card).toContain("The task &quot;Tidy&quot; wants to run bash");
+    expect(card).toContain("It has read the page &lt;b&gt;evil.example&lt;/b&gt; before");
+    const aloud = approvals({ approvals: [{ ...hostile, question: "I want to push. May I? Yes or no?" }] });
+    expect(aloud).toContain(">I want to push. May I?<");
   });
 
   test("counts down, and says when it is too late", () => {
@@ -142,7 +161,7 @@ test("a running tool shows its progress in the conversation", () => {
 test("an approval is asked for in the language of the page", async () => {
   const work = { ...NO_WORK, approvals: [anApproval("a1")] };
   const card = await drawnIn("de", <Asked work={work} decide={() => undefined} />);
-  for (const part of [">Nein</button>", ">Ja</button>", ">Ja, immer</button>"]) {
+  for (const part of [">Nein</button>", ">Ja, dieses Mal</button>", ">Ja, immer</button>"]) {
     expect(card).toContain(part);
   }
 });

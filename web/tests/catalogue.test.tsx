@@ -6,7 +6,7 @@ import { stateWords, talkWords } from "../src/words/talk";
 import { agoWords } from "../src/words/time";
 
 /** In both languages the same, and rightly so. */
-const SAME = ["Agent", "Version", "Server", "{seconds} s", "{time} min"];
+const SAME = ["Agent", "Esc", "Server", "Version", "{ms} ms", "{seconds} s", "{time} min"];
 
 const placeholders = (text: string) => [...new Set(text.match(/\{\w+/g))].sort();
 

@@ -13,6 +13,7 @@ import {
   whenWords,
 } from "@vivavoce/client";
 import { Found } from "../src/history/HistoryPane";
+import type { RowActions } from "../src/history/Row";
 import { Scene } from "../packages/client/tests/scene";
 import { drawn as asMarkup } from "./drawn";
 
@@ -81,6 +82,11 @@ function aScene(...messages: Message[]): Scene {
 }
 
 const history = (scene: Scene): Known => scene.conversation.store.getState().history;
+const nothing = () => undefined;
+const actions: RowActions = {
+  show: nothing, talk: nothing, rename: nothing, save: nothing, share: async () => undefined, ask: nothing, remove: nothing,
+};
+const around = { actions, talking: false, scroller: { current: null } };
 const past = (scene: Scene): Past | null => history(scene).past;
 const ids = (scene: Scene) => past(scene)?.messages.map(({ id }) => id);
 
@@ -94,7 +100,7 @@ describe("the list", () => {
     await archive.open();
     await archive.more();
     expect(history(scene).conversations.map(({ id }) => id)).toEqual(["a", "b", "c"]);
-    expect(scene.server.asked.at(-1)).toBe(`${list}?limit=20&offset=2`);
+    expect(scene.server.asked.at(-1)).toBe(`${list}?limit=50&offset=2`);
   });
 
   test("says why it cannot be read, and is read again when it is opened again", async () => {
@@ -126,10 +132,10 @@ describe("the list", () => {
       total: 3,
     };
     const markup = asMarkup(
-      <Found history={known} archive={new Scene().conversation.archive} talking={false} />,
+      <Found history={known} archive={new Scene().conversation.archive} {...around} />,
     );
     expect(markup).not.toContain("<img");
-    for (const part of ["&lt;img", "New task", "1 message<", "2 messages", "Done!", "More"]) {
+    for (const part of ["&lt;img", "New task", "1 message<", "2 messages", "Done!", 'aria-label="Talk"']) {
       expect(markup).toContain(part);
     }
   });
@@ -148,14 +154,14 @@ describe("deleting", () => {
 
   const drawn = (scene: Scene) =>
     asMarkup(
-      <Found history={history(scene)} archive={scene.conversation.archive} talking={false} />,
+      <Found history={history(scene)} archive={scene.conversation.archive} {...around} />,
     );
 
   test("asks first, and nothing goes without a yes", async () => {
     const scene = await listed();
     const { archive } = scene.conversation;
     await archive.remove();
-    expect(drawn(scene)).toContain('aria-label="Delete Spanish"');
+    expect(drawn(scene)).toContain('aria-label="What to do with Spanish"');
     expect(drawn(scene)).not.toContain("for good");
     archive.ask(ID);
     expect(drawn(scene)).toContain("Delete this conversation for good?");
@@ -204,7 +210,7 @@ describe("a search", () => {
     const { archive } = scene.conversation;
     scene.server.next("GET /api/v1/conversations/search", { body: { results: [hit] } });
     await Promise.all([archive.search("spa"), archive.search(" spanish & co ")]);
-    expect(scene.server.asked).toEqual(["GET /api/v1/conversations/search?q=spanish%20%26%20co"]);
+    expect(scene.server.asked).toEqual(["GET /api/v1/conversations/search?q=spanish%20%26%20co&limit=100"]);
     expect(history(scene).hits).toEqual([hit]);
     await archive.search("");
     expect(history(scene).hits).toBeNull();

@@ -2,7 +2,8 @@
 
     python battery.py ws://127.0.0.1:8080/conductor "How full is the battery?"
 
-The server there is one of `make run`, or any other.
+The server there is one of `VIVAVOCE_CONDUCTOR_TRUST=true make run`, which believes the app that its
+tool only reads; any other asks for a yes first, and the question is the answer here.
 """
 
 import asyncio

@@ -48,12 +48,14 @@ const MS_A_WORD = 60;
 
 const [address = "ws://127.0.0.1:8080/conductor", session = crypto.randomUUID()] =
   process.argv.slice(2);
-const done = new Map<string, JsonObject>(); // callId → what it was answered: nothing runs twice
+/** callId → what it was answered with: nothing runs twice. */
+const done = new Map<string, { kind: string; body: JsonObject }>();
 let socket: WebSocket | null = null;
 let tries = 0;
 let shown: Json = { cards: [] }; // as the document begins
 let speaking: { callId: string; text: string; heard: number; timer: NodeJS.Timeout } | null = null;
 let question: { callId: string; approvalId: Json } | null = null;
+let unanswered: { id: string; text: string } | null = null; // what the user said last
 let leaving = false;
 
 function print(what: string, words: string): void {
@@ -68,6 +70,8 @@ function connect(): void {
     socket = line;
     print("connection", "open");
     send("sessionStart", { sessionId: session, tools: TOOLS as unknown as Json });
+    // The same `id` is the same sentence, so it does no harm if it had arrived.
+    if (unanswered !== null) send("userAudioTranscriptFinal", { text: unanswered.text }, unanswered.id);
   };
   line.onmessage = ({ data }) => {
     tries = 0;
@@ -87,20 +91,25 @@ function connect(): void {
   };
 }
 
-function send(kind: string, body: JsonObject): void {
-  const event = { id: crypto.randomUUID(), timestamp: new Date().toISOString(), kind: { [kind]: body } };
+function send(kind: string, body: JsonObject, id: string = crypto.randomUUID()): void {
+  const event = { id, timestamp: new Date().toISOString(), kind: { [kind]: body } };
   socket?.send(JSON.stringify(event));
 }
 
 function answer(callId: string, result: Json, error: string | null = null): void {
-  const body = { callId, result: error === null ? JSON.stringify(result) : null, error };
-  done.set(callId, body);
-  send("toolResult", body);
+  over(callId, "toolResult", { callId, result: error === null ? JSON.stringify(result) : null, error });
+}
+
+/** Should the line be gone, the call comes again on the next one. */
+function over(callId: string, kind: string, body: JsonObject): void {
+  done.set(callId, { kind, body });
+  send(kind, body);
 }
 
 // --- What the server says -----------------------------------------------------------------------
 
 function heard(kind: string, body: JsonObject): void {
+  if (kind === "assistantSpeechFinal" || body["name"] === "tts.speak") unanswered = null;
   if (kind === "assistantSpeechFinal") print("assistant", String(body["text"]));
   if (kind === "error") print("error", `${String(body["code"])}: ${String(body["message"])}`);
   if (kind === "toolCall") called(body as unknown as ToolCall);
@@ -114,7 +123,7 @@ function heard(kind: string, body: JsonObject): void {
 
 function called(call: ToolCall): void {
   const before = done.get(call.callId);
-  if (before !== undefined) return send("toolResult", before);
+  if (before !== undefined) return send(before.kind, before.body);
   if (speaking?.callId === call.callId || question?.callId === call.callId) return; // it is at it
   const given = JSON.parse(call.arguments) as JsonObject;
   switch (call.name) {
@@ -162,8 +171,7 @@ function interrupt(): void {
   clearInterval(timer);
   speaking = null;
   const code = "audio.output.interrupted";
-  send("error", { code, message: "The user spoke.", callId, positionCharacters });
-  answer(callId, { spoken: false });
+  over(callId, "error", { code, message: "The user spoke.", callId, positionCharacters });
   print("interrupted", text.slice(0, positionCharacters));
 }
 
@@ -174,7 +182,8 @@ function typed(line: string): void {
     question = null;
     answer(callId, { approvalId, approved: line.toLowerCase() === "y" });
   } else if (line.trim() !== "") {
-    send("userAudioTranscriptFinal", { text: line });
+    unanswered = { id: crypto.randomUUID(), text: line };
+    send("userAudioTranscriptFinal", { text: line }, unanswered.id);
   }
 }
 

@@ -22,8 +22,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import psutil
-
 from vivavoce.errors import Unavailable
 from vivavoce.wire.values import Value
 
@@ -76,6 +74,8 @@ def _no_password() -> str:
 def addresses() -> list[Address]:
     """Of this machine in its networks, those of IPv4 first; without loopback, and without those
     that are good on one link only."""
+    import psutil  # most servers have no use for it
+
     found: dict[Address, None] = {}
     for each in psutil.net_if_addrs().values():
         for one in each:

@@ -30,6 +30,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.exceptions import SecurityError
 from websockets.frames import CloseCode, Frame
 from websockets.http11 import Request
 
@@ -45,7 +46,13 @@ from vivavoce.app.certificates import (
 from vivavoce.app.lifecycle import Server, stop
 from vivavoce.app.server import EVERYWHERE, assemble, build_app
 from vivavoce.app.settings import Settings
-from vivavoce.errors import PayloadTooLarge, RequestTimeout, Unavailable, VivavoceError
+from vivavoce.errors import (
+    InvalidRequest,
+    PayloadTooLarge,
+    RequestTimeout,
+    Unavailable,
+    VivavoceError,
+)
 from vivavoce.intents.registry.intents import IntentRegistry
 from vivavoce.runtime.agents.source import AgentSource
 from vivavoce.server.gate.auth import CONDUCTOR, is_loopback
@@ -456,12 +463,16 @@ class BoundedConnection(HttpToolsProtocol):
 
     def _refuse(self, error: VivavoceError) -> None:
         """An answer to what is no request yet."""
-        answer = problem(error, None)
-        lines = [name + b": " + value + b"\r\n" for name, value in answer.raw_headers]
-        head = b"".join([STATUS_LINE[answer.status_code], *lines, b"connection: close\r\n\r\n"])
         self._forget()
-        self.transport.write(head + bytes(answer.body))
+        self.transport.write(_last_answer(error))
         self.transport.close()
+
+
+def _last_answer(error: VivavoceError) -> bytes:
+    answer = problem(error, None)
+    lines = [name + b": " + value + b"\r\n" for name, value in answer.raw_headers]
+    head = b"".join([STATUS_LINE[answer.status_code], *lines, b"connection: close\r\n\r\n"])
+    return head + bytes(answer.body)
 
 
 class BoundedSocket(WebSocketsSansIOProtocol):
@@ -473,6 +484,16 @@ class BoundedSocket(WebSocketsSansIOProtocol):
     def __init__(self, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
         self._stalled: asyncio.TimerHandle | None = None
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if (wrong := self.conn.handshake_exc) is not None and not self.handshake_initiated:
+            # uvicorn waits for the rest of a request that `websockets` has given up.
+            too_long = isinstance(wrong, SecurityError)
+            told = f"This cannot become a WebSocket: {wrong}"
+            error = PayloadTooLarge(told) if too_long else InvalidRequest(told)
+            self.transport.write(_last_answer(error))
+            self.transport.close()
 
     def handle_connect(self, event: Request) -> None:
         path = event.path.partition("?")[0]

@@ -57,7 +57,6 @@ from vivavoce.runtime.sessions.summaries import Summaries
 from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.runtime.tasks.service import Delegating, Tasks
 from vivavoce.server import api
-from vivavoce.server.doors.sessions import reconnected_there
 from vivavoce.server.gate.auth import Authenticator, Identity
 from vivavoce.server.gate.browsers import BrowserKeys
 from vivavoce.server.gate.gate import Gate, LetIn, Refused
@@ -327,13 +326,23 @@ def assemble(
             work=work,
             questions=questions,
             approvals=approvals,
+            stands=tokens.stands,
         ),
     )
 
     server.hardware = _hardware(server)
     relay.serve("sdp", partial(exchanged_there, server))
-    relay.serve("reconnect", partial(reconnected_there, server))
+    relay.serve("reconnect", partial(_reconnected, server))
     return server
+
+
+async def _reconnected(
+    server: Server, user_id: str, given: dict[str, Any], plain: str
+) -> tuple[dict[str, Any], str]:
+    # Imported with the other doors: a probe need not wait for them.
+    from vivavoce.server.doors.sessions import reconnected_there
+
+    return await reconnected_there(server, user_id, given, plain)
 
 
 def _hardware(server: Server) -> Hardware | None:

@@ -24,8 +24,8 @@ from vivavoce.processes.programs import search_path
 _LOADED_FROM = ("LD_LIBRARY_PATH", "LD_PRELOAD", "DYLD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES")
 _WHY = "Tools write and read there: they could change the server, or read its keys."
 ADVICE = (
-    f"Name another folder with {variable('workspace')}, or leave it out for ~/vivavoce. To talk "
-    "about a checkout of this server, name another clone of it."
+    f"Name another folder with {variable('workspace')}, or leave it out for one of its own. "
+    "To talk about a checkout of this server, name another clone of it."
 )
 
 

@@ -408,11 +408,14 @@ def _token_create(args: argparse.Namespace) -> int:
     import re
     from datetime import timedelta
 
+    from vivavoce.server.gate.auth import AUTH_TOKEN
     from vivavoce.server.gate.tokens import minted
     from vivavoce.wire.records.talk import Put, utc_now
 
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}", args.name):
         raise Complaint("a token's name has letters, digits and ._@-, at most 64")
+    if args.name == AUTH_TOKEN:
+        raise Complaint(f"{AUTH_TOKEN} is the name of the token that is a setting")
     if not 0 <= args.days <= 3660:
         raise Complaint("--days: should be from 0 to 3660")
     now = utc_now()
@@ -732,7 +735,7 @@ def _saved(file: Path) -> dict[str, Any]:
         kept: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         if all({"began", "steps"} <= run.keys() for run in kept["runs"]):
             return kept
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
     raise Complaint(f"{file} is no file that `{PROG} replay --save` made")
 

@@ -15,12 +15,14 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-
-import psutil
+from typing import TYPE_CHECKING
 
 from vivavoce.processes.starting import environment, hear
 from vivavoce.processes.threads import plain_group
 from vivavoce.processes.tree import kill_below, kill_group
+
+if TYPE_CHECKING:
+    import psutil
 
 MARK = "VIVAVOCE_RUN"
 """In the environment of a program and of all it starts, so that they are found at its end."""
@@ -127,6 +129,8 @@ async def piped(
 
 async def _end(process: asyncio.subprocess.Process, mark: str) -> None:
     """Ask it to go, then make it, with everything it started. Returns when it is gone."""
+    import psutil  # many have no such program, and none at the start
+
     family: list[psutil.Process] = []
     try:
         if process.returncode is None:
@@ -164,6 +168,8 @@ async def _gone(process: asyncio.subprocess.Process) -> bool:
 def _kill(family: Sequence[psutil.Process], mark: str) -> None:
     """Those that left the group: by their parent, which led to them, and by the mark they keep
     when that is gone. psutil knows each from another that got its number since."""
+    import psutil
+
     for one in family:
         with contextlib.suppress(psutil.Error):
             one.kill()

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol
@@ -197,6 +197,10 @@ class AgendaStore(Plans, Protocol):
         """In order of goal and position."""
         ...
 
+    async def done_todos(self, *, user_id: str, limit: int, offset: int = 0) -> list[Todo]:
+        """Those that are ticked off, the last one first."""
+        ...
+
     async def to_look_at(self, *, before: datetime, limit: int) -> list[Watch]:
         """To-dos of every user that somebody has to look at by then, the first one first."""
         ...
@@ -379,9 +383,16 @@ class Store(AgendaStore, Leases, Protocol):
         ...
 
     async def claim_pushes(
-        self, *, now: datetime, until: datetime, limit: int
+        self,
+        *,
+        now: datetime,
+        until: datetime,
+        limit: int,
+        of_user: int,
+        but: Collection[str] = (),
     ) -> list[PushMessage]:
-        """Notices that are due, for whoever asks alone until then."""
+        """Notices that are due, for whoever asks alone until then: at most so many of one user,
+        the first of each before the second of anybody, and none of some."""
         ...
 
     async def next_push(self) -> datetime | None:
@@ -537,6 +548,17 @@ class ToolExample(Value):
     expected_output: str
     answer: str = ""
     """What is said once it is done, where that has a manner of its own."""
+
+
+OWN_TOOLS = frozenset(
+    {"current_time", "calculate", "wait", "read_output", "ask_user", "done", "give_up"}
+    | {"read_file", "glob", "grep", "write_file", "edit_file", "undo_change", "bash"}
+    | {"web_fetch", "web_search", "task", "list_tasks", "cancel_task", "answer_task", "tool_call"}
+)
+"""Names of our own tools, also of those that are not offered now. What a call may do is judged by
+its tool's name: nobody else's tool is given one of these."""
+APP = "app"
+"""Whose the tools of a client are. No MCP server has this name."""
 
 
 class ToolDefinition(Value):

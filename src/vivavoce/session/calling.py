@@ -123,8 +123,10 @@ def settle(draft: Draft) -> None:
     if state.phase in _AWAY:
         return
     _release(draft)
-    # While tools run, their outputs wait for each other; while the user speaks, all wait.
     responses, calls_open = state.talk.responses, bool(state.work.open_calls)
+    if responses.busy:  # most events are pieces of what is being said
+        return
+    # While tools run, their outputs wait for each other; while the user speaks, all wait.
     listening, unconfirmed = state.phase is Phase.LISTENING, state.sideband.unconfirmed
     wish = None if listening else responses.due(calls_open=calls_open, unconfirmed=unconfirmed)
     if wish is not None:

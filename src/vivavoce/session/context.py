@@ -271,20 +271,20 @@ def summary_item(text: str) -> Mapping[str, Any]:
 
 def _items(turns: list[_Turn], limit: int) -> list[Mapping[str, Any]]:
     """A call without its result, or a result without its call, is refused by providers: pairs
-    only, side by side, although the user may have spoken while the tool ran."""
+    only, side by side, although somebody may have spoken while the tool ran: where the result
+    is, so that one that nobody has answered yet is still the last there is."""
     entries = [entry for turn in turns for entry in turn]
-    results = {_call_id(e): e for e in entries if e.kind is Kind.TOOL_RESULT}
+    calls: dict[str, Entry] = {}
     items: list[Mapping[str, Any]] = []
     for entry in entries:
         match entry.kind:
             case Kind.TOOL_CALL:
-                result = results.pop(_call_id(entry), None)
-                if result is not None:
-                    items += _pair(entry, result, limit)
+                calls[_call_id(entry)] = entry
+            case Kind.TOOL_RESULT:
+                if (call := calls.pop(_call_id(entry), None)) is not None:
+                    items += _pair(call, entry, limit)
             case Kind.USER | Kind.ASSISTANT | Kind.SYSTEM:
                 items.append(message_item(item_of(entry), entry.kind, entry.text))
-            case Kind.TOOL_RESULT:
-                pass  # beside its call
     return items
 
 

@@ -32,6 +32,8 @@ class CallPlaced(Value):
     gist: Gist = Gist()
     """Of what was said before the history."""
     greeting: str | None = None
+    bare: bool = True
+    """The greeting tells nothing else: whoever was answered before it needs none."""
     say: str | None = None
     """These very words, in place of a greeting."""
     running: str = ""
@@ -249,6 +251,10 @@ class Inform(Value):
     """What is known of the user was changed from elsewhere. It is no sign of life."""
 
     briefing: Briefing
+
+
+TAKEN_OVER = "taken_over"
+"""Its conversation goes on where its user wanted it."""
 
 
 class End(Value):

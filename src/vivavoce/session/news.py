@@ -257,10 +257,10 @@ def user_said(words: str, began_ms: float, draft: Draft) -> None:
     they heard anything else: the transcript of an earlier "yes" may come late.
     """
     state = draft.state
-    answer = consent(words)
+    asked = state.work.approvals
+    answer = consent(words) if asked else None
     granted = answer == "yes"
-    asked = state.work.approvals.items()
-    heard = [key for key, one in asked if one.answered_by(began_ms, granted=granted)]
+    heard = [key for key, one in asked.items() if one.answered_by(began_ms, granted=granted)]
     if heard and answer:
         # One yes is for one thing, and reaches as far as the words say.
         far = reach(words) or "once"

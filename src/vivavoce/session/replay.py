@@ -271,19 +271,25 @@ _WORDS_AND_SOUND = (rt.AssistantDelta, rt.UserTranscriptDelta, rt.AudioReceived)
 _AS_FACTS = (*_WORDS_AND_SOUND, rt.Unhandled, own.BadFrame)
 
 
+_LOOKED_AT = 5  # fields: one more, and pieces are kept whole until that is looked at too
+
+
 def _only_told(
     event: Delta, role: str, session_id: str, at: datetime, effects: Sequence[Effect]
 ) -> bool:
     """Whether it was passed on, and nothing else done."""
     if len(effects) != 1 or not isinstance(effect := effects[0], Tell):
         return False
-    return isinstance(effect.event, TranscriptionDelta) and vars(effect.event) == {
-        "session_id": session_id,
-        "timestamp": at,
-        "item_id": event.item_id,
-        "delta": event.delta,
-        "role": role,
-    }
+    told = effect.event
+    return (
+        isinstance(told, TranscriptionDelta)
+        and told.delta == event.delta
+        and told.timestamp is at
+        and told.item_id == event.item_id
+        and told.role == role
+        and told.session_id == session_id
+        and len(vars(told)) == _LOOKED_AT
+    )
 
 
 def _heard_of(event: own.SessionEvent, under_way: dict[str, str]) -> None:

@@ -14,6 +14,7 @@ from vivavoce.session.state import Signal
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.events import (
     AssistantDone,
+    AssistantHeard,
     AssistantSpeaking,
     TranscriptionCompleted,
     TranscriptionDelta,
@@ -268,10 +269,18 @@ def end_sound(item: Utterance, draft: Draft, *, cut: bool) -> None:
 
 
 def heard(event: rt.Heard, draft: Draft) -> None:
-    """The provider says how far an answer was heard: that is what is stored."""
+    """The provider says how far an answer was heard: that is what is stored, and what captions
+    show."""
     item = draft.state.talk.speech.get(event.item_id)
     if item is None or (item.interrupted and event.state == "playing"):
         return
+    draft.tell(
+        AssistantHeard,
+        item_id=item.item_id,
+        transcript=event.transcript,
+        audio_end_ms=event.audio_end_ms,
+        state=event.state,
+    )
     item.reported = (event.transcript, float(event.audio_end_ms))
     item.estimated = event.estimated
     short = event.state != "playing" and not item.heard_whole
@@ -428,8 +437,17 @@ def flush(draft: Draft) -> None:
     speech, sideband = draft.state.talk.speech, draft.state.sideband
     away = None if sideband.up else sideband.lost_at
     until_ms = draft.now_ms if away is None else away.timestamp() * 1000
+    begun = speech.begun()
     for item in speech.unsettled():
         if item.spoken:
             speech.cut(item, until_ms)
             item.missed = item.interrupted
         _complete(item, draft)
+    for item in begun:
+        item.played_ms = item.elapsed(until_ms)
+        draft.tell(
+            AssistantDone,
+            item_id=item.item_id,
+            duration_ms=round(item.played_ms if item.cut_ms is None else item.cut_ms),
+            interrupted=item.interrupted or None,
+        )

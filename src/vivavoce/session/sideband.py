@@ -103,7 +103,8 @@ def _catching_up(event: CallPlaced, draft: Draft) -> CallPlaced:
     told = [event.greeting, summed_up(rest[:_MOST_SHOWN]) if rest else None, event.running]
     if owed:
         told.append(calling.AND_NEWS)
-    return replace(event, greeting=" ".join(words for words in told if words) or None)
+    greeting = " ".join(words for words in told if words)
+    return replace(event, greeting=greeting or None, bare=greeting == event.greeting)
 
 
 def call_survived(event: CallSurvived, draft: Draft) -> None:
@@ -172,7 +173,7 @@ def up(draft: Draft) -> None:
         if placed.say:
             state.talk.responses.say(placed.say)
         elif placed.greeting:
-            state.talk.responses.wish(instructions=placed.greeting)
+            state.talk.responses.wish(instructions=placed.greeting, greets=placed.bare)
         timing.start(draft)
     elif not sideband.gone:
         if sideband.attempts:

@@ -214,6 +214,11 @@ class Speech:
         """All of which not everything is known: what they say, or how much of it was heard."""
         return [item for item in self._items.values() if not item.complete or item.open]
 
+    def begun(self) -> list[Utterance]:
+        """All of which somebody was told that they sound, and not that they ended."""
+        every = self._items.values()
+        return [item for item in every if item.playing_since is not None and item.played_ms is None]
+
     def missed(self) -> str:
         """What was said last and not heard, from the sentence on in which it broke off."""
         last = next((item for item in reversed(self._items.values()) if item.generated), None)

@@ -105,6 +105,8 @@ class Wish(Value):
     covers: frozenset[str] = frozenset()
     unsure: frozenset[str] = frozenset()
     instructions: str | None = None
+    greets: bool = False
+    """And nothing else: who has spoken first and was answered needs none."""
     say: str | None = None
     key: str = ""
 
@@ -144,13 +146,18 @@ class Responses:
         return self.active is not None or self.asked is not None or self.turn_pending
 
     def wish(
-        self, *items: str, instructions: str | None = None, unsure: frozenset[str] = frozenset()
+        self,
+        *items: str,
+        instructions: str | None = None,
+        unsure: frozenset[str] = frozenset(),
+        greets: bool = False,
     ) -> None:
         """Ask for a response when the floor is free; several wishes become one."""
         old = self.wished or Wish()
         told, covers = instructions or old.instructions, old.covers | set(items)
         unsure |= old.unsure
-        self.wished = replace(old, covers=covers, instructions=told, unsure=unsure)
+        greets = greets if instructions else old.greets
+        self.wished = replace(old, covers=covers, instructions=told, unsure=unsure, greets=greets)
 
     def say(self, words: str, key: str = "") -> None:
         """Exactly these words, as soon as the floor is free, whatever runs."""
@@ -207,6 +214,8 @@ class Responses:
         waiting = self.wished
         if not wish and waiting and not waiting.instructions and waiting.covers <= self._seen:
             wish, self.wished = waiting, None
+        elif not wish and waiting and waiting.greets and not waiting.covers:
+            self.wished = None
         self.answering = wish or Wish()
         if self.answering.say is None:  # it answers all that is there, what failed before too
             again, self.failed = self.failed, []

@@ -281,7 +281,8 @@ UPSERTS: dict[type, Upsert] = {
     # Made once: nobody writes to one that is there.
     reach.OneTimeKey: Upsert(db.one_time_keys, ("expires_at",), key=("digest",)),
     reach.PushSubscription: Upsert(
-        db.push_subscriptions, ("p256dh", "auth", "device", "role", "updated_at")
+        db.push_subscriptions,
+        ("endpoint", "p256dh", "auth", "device", "role", "token", "updated_at"),
     ),
     reach.PushMessage: Upsert(
         db.push_messages,

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from sqlalchemy import CHAR, JSON, BigInteger, DateTime, Dialect, Integer, Text, Uuid
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from vivavoce.language.en.numbers import redact_encoded, redact_said
+from vivavoce.language.en.numbers import redact_encoded, redact_lines, redact_said
 from vivavoce.redaction import redacted
 
 T = TypeVar("T")
@@ -209,7 +209,7 @@ class Lines(_Json):
         def process(value: str | None) -> Any:
             if value is None:
                 return None
-            kept = f"[{','.join(map(redact_encoded, value.split(chr(10))))}]"
+            kept = f"[{redact_lines(value)}]".replace("\n", ",")
             return encode(storable_json(json.loads(kept))) if native else storable_text(kept)
 
         return process

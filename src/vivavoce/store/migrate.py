@@ -128,7 +128,7 @@ def _fill_in(connection: Connection) -> None:
 
 SCRIPTS = "vivavoce.store:migrations"
 # Every revision in `migrations/versions`, oldest first; a test compares the two.
-REVISIONS = ("0005", "0006", "0007", "0009", "0012", "0013", "0015", "0016", "0017", "0018")
+REVISIONS = ("0005", "0006", "0007", "0009", "0012", "0013", "0015", "0016", "0017", "0018", "0019")
 HEAD = REVISIONS[-1]
 
 # Any number will do, as long as every version of us takes the same one.

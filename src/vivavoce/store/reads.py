@@ -114,6 +114,12 @@ def todos_of(user_id: str, *, open_only: bool, limit: int, offset: int) -> Selec
     return query.order_by(*due).limit(within(limit)).offset(within(offset))
 
 
+def done_todos_of(user_id: str, *, limit: int, offset: int) -> Select[Any]:
+    done = (tasks.c.user_id == user_id, tasks.c.status == "completed")
+    latest = (tasks.c.updated_at.desc(), tasks.c.id.desc())
+    return select(tasks).where(*done).order_by(*latest).limit(within(limit)).offset(within(offset))
+
+
 def intents_of(user_id: str, *, conversation_id: str | None, limit: int) -> Select[Any]:
     query = select(intents).where(intents.c.user_id == user_id)
     if conversation_id is not None:
@@ -232,6 +238,10 @@ class PlanReads(Reads):
         self, *, user_id: str, open_only: bool = False, limit: int = 50, offset: int = 0
     ) -> list[Todo]:
         query = todos_of(user_id, open_only=open_only, limit=limit, offset=offset)
+        return await self._read.all(rows.TODOS.record, query)
+
+    async def done_todos(self, *, user_id: str, limit: int, offset: int = 0) -> list[Todo]:
+        query = done_todos_of(user_id, limit=limit, offset=offset)
         return await self._read.all(rows.TODOS.record, query)
 
     async def intent(self, intent_id: str, *, user_id: str) -> Intent | None:

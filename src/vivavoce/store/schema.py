@@ -521,6 +521,7 @@ push_subscriptions = _table(
     *_some(Words, "user_id", "endpoint", "p256dh", "auth", "device"),
     *_some(Utc, "created_at", "updated_at"),
     sa.Column("role", Words, nullable=False),
+    sa.Column("token", Words),
     sa.UniqueConstraint("id", "user_id", name="push_subscriptions_owner_key"),
     _one_of("push_subscriptions", "role", *ROLES),
     sa.Index("idx_push_subscriptions_user", "user_id", "created_at"),

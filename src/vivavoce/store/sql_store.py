@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -78,13 +78,23 @@ CLAIMED = select(reminders.c.id).where(
 
 _at = bindparam("at", type_=push_messages.c.due_at.type)
 _due = (push_messages.c.status == "pending", push_messages.c.due_at <= _at)
+_turn = (
+    func.row_number()
+    .over(partition_by=push_messages.c.user_id, order_by=push_messages.c.due_at)
+    .label("turn")
+)
+_in_turn = (
+    select(push_messages.c.id, push_messages.c.due_at, _turn)
+    .where(*_due, push_messages.c.user_id.not_in(bindparam("but", expanding=True)))
+    .subquery()
+)
 CLAIM_PUSHES = (
     update(push_messages)
     .where(
         push_messages.c.id.in_(
-            select(push_messages.c.id)
-            .where(*_due)
-            .order_by(push_messages.c.due_at)
+            select(_in_turn.c.id)
+            .where(_in_turn.c.turn <= bindparam("of_user"))
+            .order_by(_in_turn.c.turn, _in_turn.c.due_at)
             .limit(bindparam("limit"))
         ),
         *_due,  # again: somebody else may have taken it while we waited for the row
@@ -286,10 +296,17 @@ class SqlStore(TalkReads, WorkReads, PlanReads):
         return await self._read.all(_id, CLAIMED, ids=list(ids), by=by)
 
     async def claim_pushes(
-        self, *, now: datetime, until: datetime, limit: int
+        self,
+        *,
+        now: datetime,
+        until: datetime,
+        limit: int,
+        of_user: int,
+        but: Collection[str] = (),
     ) -> list[PushMessage]:
         def claim(connection: Connection) -> list[PushMessage]:
             given = {"at": now, "until": until, "limit": within(limit)}
+            given |= {"of_user": of_user, "but": list(but)}
             return [PUSH_MESSAGES.record(row) for row in connection.execute(CLAIM_PUSHES, given)]
 
         return await self._open().writer.run(claim)

@@ -17,14 +17,20 @@ from typing import Any
 import orjson
 
 from vivavoce.errors import InvalidRequest, ToolNotFound
-from vivavoce.runtime.ports import Toolbox, ToolContext, ToolDefinition, ToolOutput, Unwrapped
+from vivavoce.runtime.ports import (
+    APP,
+    OWN_TOOLS,
+    Toolbox,
+    ToolContext,
+    ToolDefinition,
+    ToolOutput,
+    Unwrapped,
+)
 from vivavoce.tools.checks import Checker
 from vivavoce.tools.mcp.schemas import MAX_DESCRIPTION, MAX_NAME, parameters, plain_text, size_of
 from vivavoce.wire.conductor.kinds import CONFIRM, SET_STATE, SPEAK, Tool
 
 WRAPPER = "tool_call"
-SERVER = "app"
-"""Whose tools they are, where somebody judges what a call may do with what was read before."""
 MOST_SCHEMAS = 64_000
 """Characters of all their schemas: they are in front of the model with each question."""
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]+")
@@ -74,7 +80,7 @@ class RemoteTools:
         self._own, self._run, self._wrapped = own, run, wrapped
         self._theirs: dict[str, str] = {}
         self._known: dict[str, tuple[ToolDefinition, Checker]] = {}
-        taken = {tool.name for tool in own.definitions()} | {WRAPPER}
+        taken = {tool.name for tool in own.definitions()} | OWN_TOOLS
         self.reserved = frozenset(tool.name for tool in tools) & frozenset(reserved)
         for tool in tools:
             if tool.name not in reserved:
@@ -184,7 +190,7 @@ def _definition(
         category="app",
         timeout=seconds,
         changes=not (trusted and hints.get("readOnlyHint") is True),
-        server=SERVER,
+        server=APP,
         trusted=trusted,
     )
 
@@ -227,6 +233,6 @@ def _wrapper(tools: Sequence[ToolDefinition], seconds: float, trusted: bool) -> 
         category="app",
         timeout=seconds,
         changes=True,
-        server=SERVER,
+        server=APP,
         trusted=trusted,
     )

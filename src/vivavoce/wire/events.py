@@ -42,8 +42,9 @@ class SessionUpdated(VoiceEvent):
 
 
 class SessionEnded(VoiceEvent):
-    """`reason`: completed, timeout, error, user_ended (somebody hung up), budget, moved (a runtime
-    went on at another server); and where the client was lost: `socket_reset` (its WebSocket broke),
+    """`reason`: completed, taken_over (its user went on with the conversation in another window, or
+    on another device), timeout, error, user_ended (somebody hung up), budget, moved (a runtime went
+    on at another server); and where the client was lost: `socket_reset` (its WebSocket broke),
     `client_silent` (a closed lid: nothing came any more), `ice_lost` (WebRTC's way to it is dead),
     `never_connected` (nobody ever came).
     """
@@ -197,6 +198,18 @@ class AssistantSpeaking(VoiceEvent):
     item_id: str
 
 
+class AssistantHeard(VoiceEvent):
+    """How much of an answer was heard by now, for captions that follow the voice: `state` is
+    playing, played (all that became sound) or cut. Only of providers that tell it: our engine."""
+
+    type = "assistant.heard"
+    durable = False
+    item_id: str
+    transcript: str
+    audio_end_ms: int
+    state: str
+
+
 class AssistantDone(VoiceEvent):
     type = "assistant.done"
     item_id: str
@@ -226,7 +239,8 @@ class TurnTraced(VoiceEvent):
 
 
 class ToolStarted(VoiceEvent):
-    """`estimated_duration`: milliseconds that such calls took lately, where that is known."""
+    """It runs: where a yes is needed, that is there. `estimated_duration`: milliseconds that such
+    calls took lately, where that is known."""
 
     type = "tool.started"
     call_id: str

@@ -64,7 +64,7 @@ OCCASIONS: Mapping[str, str] = {
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
 
 class Slot(_Part):

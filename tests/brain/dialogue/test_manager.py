@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.brain.dialogue.talking import (
     CANNOT,
     CHAT,
     DROP,
+    MANY,
     NO,
     PLANS,
     THANKS,
@@ -408,6 +411,14 @@ def test_a_failure_is_never_told_as_a_success() -> None:
     assert "The list is full." in told
 
 
+def test_what_is_kept_for_a_backend_that_is_down_is_not_told_as_undone() -> None:
+    down = {"success": False, "error": "The backend does not answer now.", "status": "pending"}
+    talk = Talk(backend=lambda tool, given: down)
+    told = talk.says("remind me to nap at 6", remind(what="nap", when="at 6"))
+    assert "not confirmed yet" in told
+    assert "nothing has changed" not in told
+
+
 @pytest.mark.parametrize("output", ["", "{}", "ok", "[]", "null", '{"status": "failed"}', "{"])
 def test_what_cannot_be_read_is_no_success(output: str) -> None:
     talk = Talk(backend=lambda tool, given: output)
@@ -521,10 +532,12 @@ def test_with_nothing_on_the_list_there_is_nothing_to_ask_about() -> None:
 
 def test_a_day_that_can_be_two_is_asked_about_and_settled() -> None:
     talk = Talk()
-    told = talk.says("Tuesday at five, ring Mum", remind(what="ring Mum", when="Tuesday at five"))
-    assert "today" in told
-    talk.says("today", fill(when="today"))
-    assert talk.there == {"Ring Mum": "today at 5 PM"}
+    told = talk.says(
+        "next Friday at five, ring Mum", remind(what="ring Mum", when="next Friday at five")
+    )
+    assert "November 20" in told
+    talk.says("this Friday", fill(when="this Friday"))
+    assert talk.there == {"Ring Mum": "Friday, November 20 at 5 PM"}
 
 
 def test_a_change_of_mind_while_it_is_open_keeps_the_day() -> None:
@@ -1091,10 +1104,9 @@ def test_a_title_that_is_said_again_with_more_is_the_longer_one() -> None:
     assert list(talk.there) == ["Ring Jo about the party"]
 
 
-def test_who_says_the_name_of_this_day_twice_means_the_next_one() -> None:
+def test_who_says_the_name_of_this_day_means_the_next_one() -> None:
     talk = Talk()
     talk.says("remind me to ring Mum", remind(what="ring Mum"))
-    assert "today or next Tuesday" in talk.says("Tuesday at three", fill(when="Tuesday at three"))
     talk.says("Tuesday at three", fill(when="Tuesday at three"))
     assert talk.there == {"Ring Mum": "Tuesday, November 24 at 3 PM"}
 
@@ -1476,3 +1488,56 @@ def test_an_answer_that_names_no_hour_keeps_the_hour_that_was_said() -> None:
     talk.says(said, move(task="rehearsal", to=to))
     talk.says("the steelpan practice, every week", fill(task="the steelpan", to="every week"))
     assert "7:15 PM" in talk.there["Steelpan practice"]
+
+
+def test_the_day_that_several_are_announced_for_is_that_of_each() -> None:
+    talk = Talk()
+    first, second = "Eight in the morning, lunch box", "one o'clock in the afternoon, reply to Kim"
+    talk.says(
+        f"On Friday there are two things I always forget. {first}. And {second}.",
+        replace(remind(what="lunch box", when="Eight in the morning"), said=first, sure=True),
+        replace(
+            remind(what="reply to Kim", when="one o'clock in the afternoon"), said=second, sure=True
+        ),
+    )
+    assert [t.at and f"{t.at:%d %H:%M}" for t in talk.plans.things.values()] == [
+        "20 08:00",
+        "20 13:00",
+    ]
+
+
+def test_other_days_for_what_repeats_repeat_too() -> None:
+    talk = Talk()
+    every = "every Monday and Thursday at six in the evening"
+    talk.says(f"remind me of chess {every}", remind(what="chess", when=every))
+    said = "not Monday, the trainer changed. Tuesday and Thursday"
+    talk.says(said, fill(when="Tuesday and Thursday"))
+    assert talk.calls[0][1]["changes"]["at"] == "every Tuesday and Thursday"
+
+
+def test_a_time_that_is_called_another_begins_nothing_new() -> None:
+    talk = Talk()
+    talk.says("remind me to pay tomorrow at five", remind(what="pay", when="tomorrow at five"))
+    talk.says("that won't do. Call it tomorrow at seven", remind(when="tomorrow at seven"))
+    assert talk.there == {"Pay": "tomorrow at 7 PM"}
+
+
+def test_everything_of_that_day_is_of_the_day_that_was_named() -> None:
+    talk = Talk(BANK, MUM, HAIR, hints=MANY)
+    said = "They expect snow tomorrow. Everything I had that day, slide it two days later"
+    talk.says(said, move(task="Everything I had that day", to="two days later"))
+    moved = {k for k, t in talk.plans.things.items() if t.at and t.at.day == 20}
+    assert moved == {"bank", "mum"}
+
+
+def test_what_is_asked_about_by_its_place_is_found() -> None:
+    eggs = thing("eggs", "Buy eggs", place="the corner shop")
+    talk = Talk(BANK, eggs)
+    talk.says("I've done that one at the corner shop", begin("done", task="the corner shop"))
+    assert list(talk.there) == [BANK.title]
+
+
+def test_two_things_of_one_day_exchange_their_times_though_the_day_is_said() -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says("I do tomorrow in the wrong order. Let the bank and Mum change places", UNCLEAR)
+    assert [f"{talk.plans.things[k].at:%H:%M}" for k in ("bank", "mum")] == ["18:00", "10:00"]

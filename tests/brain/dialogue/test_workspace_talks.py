@@ -4,6 +4,7 @@ read and changed by the tools that ship, and nothing else is told of them."""
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -908,3 +909,31 @@ def test_of_several_that_are_called_so_it_is_asked_which_one(talk: Talk, folder:
     talk.says("the effects", fill(what="the effects"))
     assert '"effects_volume": 30' in folder.text("settings.json")
     assert '"music_volume": 70' in folder.text("settings.json")
+
+
+MEMBERS = """name,tier,paid
+Ann,gold,yes
+Bo,silver,no
+Cy,gold,no
+Di,bronze,yes
+Ed,gold,yes
+Fay,bronze,no
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "what", "number"),
+    [
+        ("how many folks have we got on the gold tier in members dot csv", "folks", 3),
+        ("in members.csv, how many people haven't paid yet?", "people haven't paid", 3),
+        ("how many in the members file have paid", "have paid", 3),
+        ("how many gold ones in members.csv haven't paid?", "gold ones", 1),
+        ("how many members are there in members.csv", "members", 6),
+    ],
+)
+def test_rows_of_a_table_are_counted_by_what_they_say(
+    talk: Talk, folder: Folder, said: str, what: str, number: int
+) -> None:
+    (folder.root / "members.csv").write_text(MEMBERS)
+    told = talk.says(said, begin("count", what=what, where="members.csv"))
+    assert re.search(rf"\b{number}\b", told), told

@@ -24,6 +24,7 @@ function remember() {
     keep("state", document.body.dataset.state);
     keep("words", document.querySelector('[data-testid="state"]')?.textContent);
     keep("notice", document.querySelector('[data-testid="notice"]')?.textContent ?? "-");
+    keep("banner", document.querySelector('[data-testid="banner"]')?.textContent);
     keep("problem", document.querySelector('[data-testid="problem"]')?.textContent);
     keep("button", document.querySelector('[data-testid="talk"]')?.textContent);
   };
@@ -61,6 +62,8 @@ const STEPS = {
       [at("notice"), part],
       LIMIT,
     ),
+  /** Until the page's service worker has all that it keeps. */
+  kept: (page) => page.evaluate(() => navigator.serviceWorker.ready.then(() => null)),
   /** In a browser that keeps in mind that the page may hear its user. */
   async reload(page) {
     await page.context().grantPermissions(["microphone"]);
@@ -82,6 +85,25 @@ const STEPS = {
   cut: () => way.close(),
   mend: () => way.open(),
   shot: (page, path) => page.screenshot({ path }),
+  /** Goes on in another tab of the same browser; `turn` leads back to one of them, from 0. */
+  async tab() {
+    tabs.push(await opened());
+  },
+  turn(_page, number) {
+    tabs.push(...tabs.splice(number, 1)); // the last one is looked at
+    return tabs.at(-1).bringToFront();
+  },
+  /** A conversation of before, by its words. */
+  async conversation(page, words) {
+    await page.click(at("open-history"));
+    await page.locator(at("history")).getByText(words).first().click();
+  },
+  /** Nothing but this for so many seconds. */
+  async stays(page, [name, seconds]) {
+    await page.waitForTimeout(seconds * 1000);
+    const now = await page.evaluate(() => document.body.dataset.state);
+    if (now !== name) throw new Error(`it is ${now}, and was to stay ${name}`);
+  },
   async mark(page, name) {
     const moment = await page.evaluate(() => performance.now() / 1000);
     tell("mark", { name, moment });
@@ -89,22 +111,27 @@ const STEPS = {
 };
 
 let way = null;
+const tabs = [];
+let opened = null;
 
 play(async () => {
   const browser = await openBrowser(given);
   try {
-    const page = await openPage(browser, given);
-    await page.setViewportSize({ width: 420, height: 800 });
-    await page.addInitScript(remember);
-    if (given.steps.some(([what]) => what === "cut")) {
-      way = await road(given.page);
-      await way.lead(page);
-    }
-    await page.goto(way ? given.page.replace(new URL(given.page).origin, way.origin) : given.page);
+    const context = await browser.newContext({ viewport: { width: 420, height: 800 } });
+    opened = async () => {
+      const page = await openPage(context, given);
+      await page.addInitScript(remember);
+      if (way) await way.lead(page);
+      await page.goto(way ? given.page.replace(new URL(given.page).origin, way.origin) : given.page);
+      return page;
+    };
+    if (given.steps.some(([what]) => what === "cut")) way = await road(given.page);
+    const page = await opened();
+    tabs.push(page);
     try {
       for (const [what, argument] of given.steps) {
         tell("step", { what, argument });
-        await STEPS[what](page, argument);
+        await STEPS[what](tabs.at(-1), argument);
       }
     } finally {
       if (given.screenshot) await page.screenshot({ path: given.screenshot });

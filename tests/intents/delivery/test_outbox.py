@@ -7,12 +7,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
 
+import orjson
 import pytest
 
 from tests.intents.backend import ACCEPTED, Answer, UserBackend
 from tests.intents.service_bench import USER, Bench, bench, fault_of
 from vivavoce.errors import IntentRefused, OrchestratorUnavailable, Unavailable
 from vivavoce.intents.delivery.outbox import LONGEST_WAIT, backoff
+from vivavoce.runtime.calls.outcomes import failed
 from vivavoce.wire.records.plans import Delivery, Intent, IntentStatus
 from vivavoce.wire.records.talk import Put
 
@@ -46,6 +48,7 @@ async def test_a_backend_that_is_down_is_trouble_for_the_model_and_the_intent_is
     async with UserBackend(usual=DOWN).running() as backend, bench(backend) as here:
         fault = await fault_of(_milk(here))
         assert isinstance(fault, OrchestratorUnavailable)
+        assert orjson.loads(failed(fault).for_model)["status"] == "pending"
         intent, [delivery] = await _only(here)
         assert (intent.status, intent.payload["title"]) == (IntentStatus.PENDING, "Buy milk")
         assert (delivery.status, delivery.attempts, delivery.last_error) == (

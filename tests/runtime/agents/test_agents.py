@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from vivavoce.app.agent import open_agent
 from vivavoce.engine.turn.configuration import keyterms
 from vivavoce.runtime.agents.agent import Agent, AgentError, find_agent, list_agents, load_agent
 from vivavoce.runtime.ports import Capabilities
@@ -150,6 +151,10 @@ def test_what_the_operator_set_wins_over_the_file(tmp_path: Path) -> None:
             "agent.yaml:3: voise: there is no such key; did you mean 'voice'?",
         ),
         (
+            "name: a\ntool: []\n",  # a key of rules, further down in the file
+            "agent.yaml:2: tool: there is no such key; did you mean 'tools'?",
+        ),
+        (
             "name: Bad Name\n",
             "agent.yaml:1: name: should match ^[a-z][a-z0-9_-]{0,63}$, and is 'Bad Name'",
         ),
@@ -227,6 +232,17 @@ def test_a_folder_here_that_is_named_like_an_agent_is_hinted_at(
     (tmp_path / "mine").mkdir()
     with pytest.raises(AgentError, match=r"no agent 'mine'; .*for the folder here, say \./mine"):
         find_agent("mine")
+
+
+def test_a_folder_here_is_the_agent_that_is_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "agent.yaml").write_text("name: mine\n")
+    (mine / "prompt.md").write_text("Talk.")
+    assert open_agent("./mine").current.folder == mine
 
 
 FLOWS = """\

@@ -12,11 +12,11 @@ import pytest
 from tests.runtime.tasks.work_bench import WorkBench, away, settle, work_bench
 from vivavoce.errors import Conflict, Forbidden, NotFound, Unavailable
 from vivavoce.runtime.agents.work import Permissions, Rule
-from vivavoce.runtime.calls.approvals import Gatekeeper, NotPermitted
+from vivavoce.runtime.calls.approvals import Gatekeeper, NotPermitted, _pins
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled
-from vivavoce.wire.records.talk import ToolCall
-from vivavoce.wire.records.work import Approval, ApprovalStatus, Role
+from vivavoce.wire.records.talk import Put, ToolCall
+from vivavoce.wire.records.work import Approval, ApprovalStatus, Role, Task
 
 MAKE = {"command": "make"}
 
@@ -204,6 +204,31 @@ async def test_a_yes_for_good_outlives_the_session_and_the_server_until_it_is_ta
         assert not await later.stands(ToolContext("ann", session_id="vs_9"), "bash", MAKE)
         with pytest.raises(NotFound):
             await later.revoke(listed.id, "ann")
+
+
+async def test_a_yes_to_an_agents_own_tool_is_none_to_what_a_server_says_of_its_tools() -> None:
+    """Whatever the agent calls it: an agreement with a server is kept beside the yeses."""
+    async with work_bench() as bench, asyncio.TaskGroup() as group:
+        gate = Gatekeeper(Permissions(), bench.approvals)
+        given = {"sha256": "0" * 64}
+        now = bench.clock.now()
+        task = Task(
+            id="task_1",
+            user_id="ann",
+            description="Paint",
+            title="Paint",
+            agent="painter",
+            backend="amplifier",
+            created_at=now,
+            updated_at=now,
+        )
+        await bench.store.commit([Put(task)])
+        asking = group.create_task(gate.permitted("mcp:tracker", given, "Paint it", task))
+        approval = await pending(bench)
+        await bench.approvals.resolve(approval.id, "ann", granted=True, by="click", reach="always")
+        assert await asking
+        (standing,) = await bench.approvals.standing("ann")
+        assert _pins([standing]) == {}
 
 
 async def test_a_yes_to_a_page_is_one_to_its_site() -> None:

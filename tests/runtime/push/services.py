@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tests.server.serving import serving
@@ -125,6 +125,16 @@ class PushService:
         self.changed.set()
         return Response(status_code=answer)
 
+    async def keep(self, request: Request) -> Response:
+        """The key that a browser subscribed with, where that is a program of its own."""
+        self.public_key = (await request.body()).decode()
+        return Response(status_code=204)
+
+    async def hand_over(self, request: Request) -> Response:
+        """The first, second … notice, once it is there: for a browser that is asked to show it."""
+        await self.until(lambda: len(self.arrived) >= request.path_params["count"], 60)
+        return JSONResponse(self.arrived[request.path_params["count"] - 1].notice)
+
     def signed_by(self, header: str) -> dict[str, Any]:
         """RFC 8292 §3: `vapid t=<JWT>, k=<public key>`."""
         scheme, _, rest = header.partition(" ")
@@ -141,7 +151,11 @@ class PushService:
 @asynccontextmanager
 async def push_service() -> AsyncIterator[PushService]:
     service = PushService()
-    routes = [Route("/push/{name}", service.take, methods=["POST"])]
+    routes = [
+        Route("/push/{name}", service.take, methods=["POST"]),
+        Route("/key", service.keep, methods=["POST"]),
+        Route("/arrived/{count:int}", service.hand_over),
+    ]
     async with serving(Starlette(routes=routes)) as served:
         service.url = f"http://127.0.0.1:{served.port}"
         yield service

@@ -25,7 +25,13 @@ async def test_the_configuration_tells_neither_instructions_nor_secrets(tmp_path
                 "tool_timeout": 60.0,
                 "approval_policy": "ask",
             },
+            "agent": {
+                "name": "workbench",
+                "description": d.here.profile.agent.description,
+                "hints": list(d.here.profile.agent.hints),
+            },
         }
+        assert d.here.profile.agent.hints
         assert d.here.profile.agent.prompt[:40] not in response.text
 
 

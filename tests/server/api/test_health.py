@@ -163,6 +163,16 @@ async def test_a_server_that_can_start_a_session_is_ready(tmp_path: Path) -> Non
         }
 
 
+async def test_an_agent_that_shall_have_no_tools_is_ready(tmp_path: Path) -> None:
+    folder = tmp_path / "talker"
+    folder.mkdir()
+    (folder / "agent.yaml").write_text("name: talker\ntools: []\n")
+    (folder / "prompt.md").write_text("Talk.")
+    async with doors(tmp_path, agent=str(folder)) as d:
+        assert (await d.get("/ready"))["ready"] is True
+        assert (await d.get("/health"))["amplifier"]["tools_count"] == 0
+
+
 async def test_without_its_provider_a_server_is_not_ready_and_says_what_to_set(
     tmp_path: Path,
 ) -> None:

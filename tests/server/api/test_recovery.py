@@ -208,6 +208,37 @@ async def test_after_its_end_a_session_is_reconnected_as_a_new_one(tmp_path: Pat
         assert told(call) == ["My name is Ada.", "Hello, Ada."]
 
 
+async def test_what_was_taken_over_stays_where_it_goes_on_until_somebody_wishes_it_back(
+    tmp_path: Path,
+) -> None:
+    """Two windows that reconnect by themselves would take it from each other for ever."""
+    async with doors(tmp_path) as d:
+        old, first = await _spoken(d)
+        resumed = await d.post(f"/sessions/{old}/resume")
+        second = await d.connect(resumed["realtime"]["client_secret"]["value"])
+        await first.ended()
+        assert (await d.until(old, "session.ended"))["reason"] == "taken_over"
+        asked = {"session_id": old}
+        refused(await d.http.get("/session/reconnect", params=asked), 409, "taken_over")
+        assert (await d.state(resumed["realtime"]["session_id"]))["status"] == "active"
+        back = await d.post("/session/restore", {"prev_session_id": old})
+        await d.connect(back["ephemeral_key"])
+        await second.ended()
+        assert (await d.state(back["new_session_id"]))["status"] == "active"
+
+
+async def test_what_was_taken_over_by_somebody_who_never_came_is_reconnected(
+    tmp_path: Path,
+) -> None:
+    async with doors(tmp_path) as d:
+        old, first = await _spoken(d)
+        await d.post(f"/sessions/{old}/resume")  # and the answer was lost on its way
+        await first.ended()
+        again = await d.get("/session/reconnect", params={"session_id": old})
+        await d.connect(again["ephemeral_key"])
+        assert (await d.state(again["session_id"]))["status"] == "active"
+
+
 # --- GET /session, pending_updates, tasks: polling ------------------------------------------
 
 

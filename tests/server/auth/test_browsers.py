@@ -39,7 +39,8 @@ async def a_key(d: Doors, **body: Any) -> str:
     return key
 
 
-async def a_token(d: Doors, user: str = "ada", origin: str = SHOP) -> str:
+async def a_token(d: Doors, user: str | None = "ada", origin: str = SHOP) -> str:
+    """Without a user it is for whoever the backend's own token is."""
     key = await a_key(d, user_id=user)
     token: str = (await d.post(f"{KEYS}/exchange", headers=on(origin, key)))["token"]
     return token
@@ -139,7 +140,7 @@ async def test_a_browsers_token_is_not_the_token_of_whoever_talks_as_the_default
     """What was led with the server's own token is not gone on with by a page."""
     async with doors(tmp_path, **BY_TOKEN) as d:
         opened, _ = await _as_backend(d)
-        token = await a_token(d, "local")
+        token = await a_token(d, None)
         body = {"conversation_id": opened["conversation_id"]}
         answer = await d.http.post(v1.SESSIONS, json=body, headers=on(SHOP, token))
         refused(answer, 403, "forbidden")
@@ -252,6 +253,20 @@ async def test_a_user_id_that_could_be_two_is_refused(tmp_path: Path) -> None:
         for user in ("", "a b", "../ada", "a" * 129, "-ada"):
             answer = await d.http.post(KEYS, json={"user_id": user}, headers=BACKEND)
             assert answer.status_code == 400, user
+
+
+@pytest.mark.parametrize("name", ["local", "operator"])
+async def test_a_pages_user_is_not_the_servers_own_by_having_its_name(
+    tmp_path: Path, name: str
+) -> None:
+    """The names are the page's: somebody may have registered there under any."""
+    shared = {"allowed_origins": SHOP, "key_makers": "shop"}
+    for given in (BY_TOKEN, SETTINGS | shared, shared):
+        async with doors(tmp_path, **given) as d:
+            shop = {"authorization": f"Bearer {await made(d, 'shop')}"}
+            answer = await d.http.post(KEYS, json={"user_id": name}, headers=shop)
+            assert refused(answer, 400, "invalid_request")["details"]["field"] == "user_id"
+            assert (await d.post(KEYS, {"user_id": f"u:{name}"}, headers=shop))["key"]
 
 
 async def test_keys_are_in_the_audit_and_nowhere_else(tmp_path: Path) -> None:

@@ -216,7 +216,22 @@ async def test_a_token_does_not_bring_its_key(head: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "user", ["", "a b", "bob\n", "../bob", "../etc", "x" * 129, "ü", 7, ["ada"], {"a": 1}, True]
+    "user",
+    [
+        "",
+        "a b",
+        "bob\n",
+        "../bob",
+        "../etc",
+        "x" * 129,
+        "ü",
+        7,
+        ["ada"],
+        {"a": 1},
+        True,
+        "local",
+        "operator",
+    ],
 )
 async def test_a_subject_that_is_no_user_id_is_refused(user: Any) -> None:
     await refused(by_secret(), jwt_of(claims(user)))

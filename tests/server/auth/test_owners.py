@@ -231,6 +231,11 @@ def _operations(schema: Json) -> Iterator[tuple[str, str, Json]]:
             yield method.upper(), path, operation
 
 
+OF_NOBODY = {"user_id", "sessionid", "question_id", "last_event_id"}
+"""Of whom a key is to be, which only an operator may say; of a session that is yet to be; of a
+question within a task; and a place in the log, of which one is shown one's own."""
+
+
 IDS = {
     *("session_id", "conversation_id", "message_id", "goal_id", "milestone_id", "task_id"),
     *("approval_id", "call_id", "reminder_id", "subscription_id"),
@@ -251,6 +256,8 @@ def _names(schema: Json, path: str, operation: Json) -> set[str]:
             assert meant in IDS | SHARED.keys(), f"{path}: whose is {meant}? Tell this test"
         found.add(meant)
     found |= {_meant(name) for name in _body_shape(schema, operation).get("properties", {})}
+    unknown = {name for name in found if re.search(r"(_|[a-z]I|^)ids?$", name)} - IDS - OF_NOBODY
+    assert not unknown, f"{path}: whose is what {unknown} names? Tell this test"
     # A call of the model's has an id that its client made up; a call at the provider is somebody's.
     unowned = {"call_id"} if operation["operationId"] != "attachVoiceCall" else set()
     return (found & IDS) - unowned

@@ -127,6 +127,37 @@ async def test_a_recurring_task_is_shown_at_its_next_time_and_kept_where_it_bega
         assert (await d.here.agenda.todo(daily.id, "local")).scheduled_at == began
 
 
+async def test_of_a_task_that_recurs_one_time_is_done_or_moved_and_the_rest_stays(
+    tmp_path: Path,
+) -> None:
+    async with doors(tmp_path) as d:
+        _, run, _ = await _planned(d)
+        soon = d.here.clock.now().replace(second=0, microsecond=0) + timedelta(hours=2)
+        daily = replace(run, id=new_id(), scheduled_at=soon, recurrence_rule="FREQ=DAILY")
+        await d.here.journal.commit([Put(daily)])
+        path = f"{V1}/tasks/{daily.id}"
+
+        later = {"to": (soon + timedelta(hours=1)).isoformat()}
+        moved = await d.post(f"{path}/move", later)
+        assert datetime.fromisoformat(moved["scheduled_at"]) == soon + timedelta(hours=1)
+        assert moved["status"] == "rescheduled"
+        done = await d.post(f"{path}/done")
+        assert datetime.fromisoformat(done["scheduled_at"]) == soon + timedelta(days=1)
+        assert (done["status"], done["recurrence_rule"]) == ("rescheduled", "FREQ=DAILY")
+
+        once = f"{V1}/tasks/{run.id}"
+        assert (await d.post(f"{once}/done"))["status"] == "completed"
+        latest = (await d.get(f"{V1}/tasks", params={"done_only": True}))["tasks"]
+        assert [one["title"] for one in latest] == ["Run", "Milk"]
+        refused(await d.http.post(f"{once}/move", json=later), 409, "conflict")
+        for each in ("done", "move"):
+            body = None if each == "done" else later
+            refused(await d.http.post(f"{path}/{each}", json=body, **EVE), 404, "not_found")
+        milk = f"{V1}/tasks/{latest[1]['id']}"
+        refused(await d.http.post(f"{milk}/move", json=later), 409, "conflict")
+        refused(await d.http.post(f"{path}/move", json={"to": "soon"}), 400, "invalid_request")
+
+
 async def test_plans_are_ticked_off_by_their_owner_and_taken_up_again(tmp_path: Path) -> None:
     async with doors(tmp_path) as d:
         goal, todo, _ = await _planned(d)

@@ -526,6 +526,161 @@ async def test_a_browser_takes_the_notices_of_its_user_and_of_nobody_else(tmp_pa
         assert len((await s.d.get(PUSH, headers=eve))["browsers"]) == 1
 
 
+SPELLED = [
+    "https://push.example:443/Ab-c~1?t=x%2Fy",
+    "https://PUSH.example/Ab-c~1?t=x%2Fy",
+    "HTTPS://push.example./Ab-c~1?t=x%2Fy",
+    "https://push.example/Ab-c~1?t=x%2Fy#here",
+    "https://push.example/Ab%2Dc%7e1?t=x%2fy",
+    "https://push\u3002example/%41b-c~1?t=x%2Fy",
+]
+
+
+@pytest.mark.parametrize("spelled", SPELLED)
+async def test_a_browser_is_one_however_its_address_is_spelled(
+    tmp_path: Path, spelled: str
+) -> None:
+    async with away(tmp_path) as s:
+        body = s.service.browser() | {"endpoint": "https://push.example/Ab-c~1?t=x%2Fy"}
+        ada, eve = ({"x-user-id": name} for name in ("ada", "eve"))
+        mine = await s.d.post(f"{PUSH}/subscriptions", body, headers=ada)
+        again = await s.d.post(f"{PUSH}/subscriptions", body | {"endpoint": spelled}, headers=ada)
+        assert again["id"] == mine["id"]
+        other = {"endpoint": spelled, "keys": body["keys"] | {"auth": "AAAAAAAAAAAAAAAAAAAAAA"}}
+        taken = await s.d.http.post(f"{PUSH}/subscriptions", json=other, headers=eve)
+        refused(taken, 409, "conflict")
+
+
+async def test_ten_are_the_most_when_they_come_at_once_too(tmp_path: Path) -> None:
+    async with away(tmp_path) as s:
+        tries = [
+            s.d.http.post(f"{PUSH}/subscriptions", json=s.service.browser(f"one-{n}"))
+            for n in range(30)
+        ]
+        codes = sorted(one.status_code for one in await asyncio.gather(*tries))
+        assert codes == [201] * 10 + [429] * 20
+        assert len((await s.d.get(PUSH))["browsers"]) == 10
+
+
+@asynccontextmanager
+async def tar_pit() -> AsyncIterator[str]:
+    """Something that takes what is sent and never answers; its host and port."""
+    held: list[asyncio.StreamWriter] = []
+
+    async def hold(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        held.append(writer)
+        await reader.read()
+
+    server = await asyncio.start_server(hold, "127.0.0.1", 0)
+    async with server:
+        host, port = server.sockets[0].getsockname()
+        try:
+            yield f"{host}:{port}"
+        finally:
+            for writer in held:
+                writer.close()
+
+
+async def test_nobody_waits_for_the_push_service_that_another_named(tmp_path: Path) -> None:
+    async with tar_pit() as pit, push_service() as service:
+        hosts = f"{service.url.removeprefix('http://')},{pit}"
+        clock = ManualClock()
+        given: dict[str, Any] = {
+            "agent": "flux",
+            "push_allowed_hosts": hosts,
+            "time_zone": "UTC",
+            "clock": clock,
+        }
+        async with doors(tmp_path, **given) as d:
+            s = Set(d, service, clock)
+            eve = {"x-user-id": "eve"}
+            for number in range(10):
+                body = service.browser(f"e{number}")
+                body["endpoint"] = f"http://{pit}/{number}"
+                await d.post(f"{PUSH}/subscriptions", body, headers=eve)
+            await s.subscribe("phone", **{"x-user-id": "ada"})
+            at = iso(clock.now() + timedelta(seconds=30))
+            for number in range(6):  # sixty notices, each of which takes ten seconds
+                body = {"title": f"pit {number}", "scheduled_at": at}
+                await d.post("/api/v1/tasks", body, headers=eve)
+            await s.pass_time(32)
+            at = iso(clock.now() + timedelta(seconds=10))
+            body = {"title": "Call mum", "scheduled_at": at}
+            await d.post("/api/v1/tasks", body, headers={"x-user-id": "ada"})
+            await s.pass_time(12)
+            await service.until(lambda: service.arrived, seconds=4)
+            assert service.notices[0]["title"] == "Call mum"
+
+
+async def test_what_happens_to_one_user_takes_nobody_elses_place(tmp_path: Path) -> None:
+    async with away(tmp_path) as s:
+        await s.subscribe("phone", **{"x-user-id": "ada"})
+        hers = await delegated(s, user_id="ada", status=TaskStatus.COMPLETED, result="There.")
+        theirs = await delegated(s, user_id="eve", status=TaskStatus.COMPLETED, result="x")
+        ended = [
+            announce(
+                TaskCompleted(
+                    timestamp=s.clock.now(),
+                    task_id=one.id,
+                    title=one.title,
+                    summary="x",
+                    files_changed=[],
+                    duration_ms=1,
+                ),
+                one,
+            )
+            for one in (hers, *[theirs] * 1200)
+        ]
+        await s.d.here.journal.commit(ended)
+        await s.pass_time(2)
+        assert (await s.service.next())["body"] == "There."
+
+
+async def test_a_browser_that_was_taken_off_answers_nothing_any_more(tmp_path: Path) -> None:
+    """It may be lost: its notices are still on its screen."""
+    async with away(tmp_path) as s:
+        mine = await s.subscribe()
+        todo = await s.due()
+        notice = await s.service.next()
+        await s.d.http.delete(f"{PUSH}/subscriptions/{mine['id']}")
+        answer = await s.d.http.post(ACTIONS, json={"key": notice["key"], "action": "done"})
+        refused(answer, 401, "unauthorized")
+        assert (await s.d.get(f"/api/v1/tasks/{todo['id']}"))["status"] == "active"
+
+
+async def test_a_browser_that_is_anothers_now_answers_nothing_of_before(tmp_path: Path) -> None:
+    async with away(tmp_path) as s:
+        await s.subscribe()
+        await s.due()
+        notice = await s.service.next()
+        await s.subscribe("phone", **{"x-user-id": "eve"})
+        answer = await s.d.http.post(ACTIONS, json={"key": notice["key"], "action": "done"})
+        refused(answer, 401, "unauthorized")
+
+
+@pytest.mark.parametrize("how", ["revoked", "lesser", "another of its name"])
+async def test_what_a_token_subscribed_ends_with_the_token(tmp_path: Path, how: str) -> None:
+    async with away(tmp_path, agent="workbench", auth="token", auth_token=TOKEN) as s:
+        bob = {"authorization": f"Bearer {await made(s.d, 'bob', 'developer')}"}
+        s.d.http.headers["authorization"] = f"Bearer {TOKEN}"
+        await s.subscribe("phone", **bob)
+        await s.due("one")
+        notice = await s.service.next()
+        (known,) = await s.d.here.store.access_tokens()
+        changed = {
+            "revoked": replace(known, revoked_at=s.clock.now()),
+            "lesser": replace(known, role="user"),
+            "another of its name": replace(known, digest="0" * 64, created_at=s.clock.now()),
+        }[how]
+        await s.d.here.store.commit([Put(changed)])
+        await s.pass_time(5)
+        answer = await s.d.http.post(ACTIONS, json={"key": notice["key"], "action": "done"})
+        refused(answer, 401, "unauthorized")
+        await s.due("two")
+        await s.quiet(40)
+        assert (await s.d.get(PUSH))["browsers"] == []
+
+
 async def test_once_more_is_the_same_and_there_are_ten_at_most(tmp_path: Path) -> None:
     async with away(tmp_path) as s:
         first = await s.subscribe("one")

@@ -136,6 +136,7 @@ def test_the_agents_file_names_servers_to_start_and_to_call(tmp_path: Path) -> N
         ("time: {url: 'http://me:pw@a'}", "mcp.time.url: should be an http or https address"),
         ("time: {command: x, timeout_seconds: 0}", "mcp.time.timeout_seconds: should be"),
         ("Time!: {command: x}", "should match"),
+        ("app: {command: x}", "mcp.app: should be another name: what apps bring is known as 'app'"),
     ],
 )
 def test_what_is_wrong_with_a_server_is_told_with_its_line(

@@ -6,19 +6,22 @@ import type { Vivavoce } from "@vivavoce/client";
 import { ClientProvider } from "@vivavoce/react";
 import { Toasts } from "../parts/toast";
 import { TooltipProvider } from "../parts/tooltip";
+import { type Reach, ReachContext } from "../reach/context";
 import { i18n } from "../words/i18n";
 import { queries } from "./query";
 import { Shell } from "./Shell";
 
-export function App({ client }: { client: Vivavoce }) {
+export function App({ client, reach }: { client: Vivavoce; reach: Reach }) {
   return (
     <I18nProvider i18n={i18n}>
       <QueryClientProvider client={queries}>
         <ClientProvider client={client}>
-          <TooltipProvider delayDuration={400}>
-            <Shell />
-            <Toasts />
-          </TooltipProvider>
+          <ReachContext value={reach}>
+            <TooltipProvider delayDuration={400}>
+              <Shell />
+              <Toasts />
+            </TooltipProvider>
+          </ReachContext>
         </ClientProvider>
       </QueryClientProvider>
     </I18nProvider>

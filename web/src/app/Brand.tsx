@@ -2,7 +2,7 @@
 
 export function Brand() {
   return (
-    <p className="flex items-center gap-2.5 font-voice text-title font-semibold tracking-tight italic">
+    <p className="flex items-center gap-2.5 font-voice text-[1.625rem] leading-none italic">
       <svg viewBox="0 0 32 32" className="size-7" aria-hidden="true">
         <circle cx="16" cy="16" r="15" className="fill-accent" />
         <path

@@ -14,6 +14,7 @@ import { Dialog } from "../parts/dialog";
 import { Nothing } from "../parts/pane";
 import { Tooltip } from "../parts/tooltip";
 import { Talk } from "../talk/Talk";
+import { useVoiceView } from "../talk/view";
 import { waiting } from "../words/work";
 import { Brand } from "./Brand";
 import { useWide } from "./media";
@@ -44,9 +45,14 @@ function Wide() {
   const { i18n } = useLingui();
   const place = usePlace();
   const locked = useVivavoceState(isLocked);
+  const alone = useVoiceView();
+  const columns = alone ? "grid-cols-1" : "grid-cols-[minmax(15rem,19rem)_minmax(0,1fr)_minmax(17rem,22rem)]";
   return (
-    <div className="grid h-dvh grid-cols-[minmax(15rem,19rem)_minmax(0,1fr)_minmax(17rem,22rem)]">
-      <aside className="flex min-h-0 flex-col border-r border-line" aria-label={i18n._("History")}>
+    <div className={cx("grid h-dvh", columns)}>
+      <aside
+        className={cx("flex min-h-0 flex-col border-r border-line", alone && "hidden")}
+        aria-label={i18n._("History")}
+      >
         <header className="flex items-center justify-between px-5 pt-4">
           <Brand />
           <Tooltip words={i18n._("Settings")}>
@@ -68,7 +74,7 @@ function Wide() {
       <main className="min-h-0 min-w-0">
         <Talk approvals={<Approvals />} />
       </main>
-      <aside className="min-h-0 border-l border-line" aria-label={i18n._("Work")}>
+      <aside className={cx("min-h-0 border-l border-line", alone && "hidden")} aria-label={i18n._("Work")}>
         <Later>{!locked && <WorkPane />}</Later>
       </aside>
       <Dialog open={place === "settings"} close={() => go("talk")} title={i18n._("Settings")}>
@@ -85,11 +91,12 @@ function Narrow() {
   const wanted = usePlace();
   const locked = useVivavoceState(isLocked);
   const place = locked && wanted !== "settings" ? "talk" : wanted;
+  const alone = useVoiceView() && place === "talk";
   return (
     <div className="flex h-dvh flex-col">
       {/* Always there: what is written in it, and how far it was read, stays. */}
       <main hidden={place !== "talk"} className="min-h-0 flex-1">
-        <Talk approvals={null} header={<Brand />} />
+        <Talk approvals={place === "talk" && <Approvals />} header={<Brand />} />
       </main>
       {place !== "talk" && (
         <main className="min-h-0 flex-1 pt-2">
@@ -105,8 +112,12 @@ function Narrow() {
           </Later>
         </main>
       )}
-      <Approvals />
-      <Tabs place={place} />
+      {place !== "talk" && (
+        <div className="px-3">
+          <Approvals />
+        </div>
+      )}
+      {!alone && <Tabs place={place} />}
     </div>
   );
 }

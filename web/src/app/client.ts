@@ -3,6 +3,7 @@
 import { ApiError, busy, forcedTransport, Vivavoce } from "@vivavoce/client";
 import { ring, typed } from "../login/keys";
 import { arrived } from "../login/provider";
+import { openingOf } from "../reach/opening";
 import { devices } from "../settings/devices";
 
 const ASKING_MS = 20_000;
@@ -20,7 +21,9 @@ export function makeClient(): Vivavoce {
   keepWhatIsRight(client);
   askWhoIsThere(client);
   client.watch();
-  void client.recall().catch(() => undefined); // the server is not there yet, or asks who we are
+  // A notice that opened the page comes before what was; else the server may not be there yet, or
+  // asks who we are.
+  if (openingOf(location.search) === null) void client.recall().catch(() => undefined);
 
   // A browser has few connections to one server: those that nobody looks at are given back.
   const look = () => {

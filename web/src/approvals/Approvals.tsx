@@ -7,9 +7,11 @@
 import { useLingui } from "@lingui/react";
 import { type Approval, argumentRows, type Reach, secondsLeft, visible, type Work } from "@vivavoce/client";
 import { useVivavoce, useVivavoceState } from "@vivavoce/react";
+import { ShieldQuestion, TriangleAlert } from "lucide-react";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { Button } from "../parts/button";
 import { Problem } from "../parts/pane";
+import { known } from "../words/known";
 import { countdownWords } from "../words/time";
 
 export const ARMED_AFTER_MS = 700; // a click that was meant for what stood here before
@@ -28,7 +30,7 @@ export function Asked({ work, decide }: { work: Work; decide: Decide }) {
     <>
       {/* Always there, since a reader only hears what changes in a place that it knows. */}
       <p className="sr-only" role="alert" aria-live="assertive">
-        {approval && approval.question}
+        {approval && asks(approval)}
       </p>
       {approval && (
         <ApprovalCard
@@ -64,8 +66,9 @@ export function ApprovalCard({ approval, more, acting, fault, skewMs, decide }: 
   const press = (granted: boolean, reach?: Reach) => {
     if (!off) decide(approval.id, granted, reach);
   };
-  // Where one yes is for the session anyway, the question says so.
-  const lasts = approval.session_id && approval.reach !== "session";
+  // Where one yes is for the session anyway, there is none for this once.
+  const long = approval.reach === "session";
+  const lasts = approval.session_id && !long;
   return (
     <div
       ref={card}
@@ -74,10 +77,11 @@ export function ApprovalCard({ approval, more, acting, fault, skewMs, decide }: 
       aria-labelledby={`${id}-question`}
       aria-describedby={`${id}-what`}
       tabIndex={-1}
-      className="mx-4 mb-3 grid animate-rise gap-3 rounded-card border-2 border-accent bg-card p-4 shadow-lifted wide:mx-0"
+      className="mb-3 grid animate-rise gap-3 rounded-card border-2 border-accent bg-card p-4 shadow-lifted"
     >
-      <p className="text-lead font-semibold" id={`${id}-question`}>
-        {visible(approval.question)}
+      <Who approval={approval} />
+      <p className="text-lead leading-snug font-semibold" id={`${id}-question`}>
+        {visible(asks(approval))}
       </p>
       <Arguments approval={approval} id={`${id}-what`} />
       <p className="text-small text-quiet" role="timer" aria-live="off">
@@ -89,7 +93,12 @@ export function ApprovalCard({ approval, more, acting, fault, skewMs, decide }: 
       <Problem>{fault}</Problem>
       <div className="grid grid-cols-2 gap-2">
         <Decision name="no" words={i18n._("No")} off={off} press={() => press(false)} />
-        <Decision name="yes" words={i18n._("Yes")} off={off} press={() => press(true)} />
+        <Decision
+          name="yes"
+          words={long ? i18n._("Yes, for this session") : i18n._("Yes, this once")}
+          off={off}
+          press={() => press(true)}
+        />
       </div>
       <div
         className="grid grid-cols-[repeat(auto-fit,minmax(9rem,1fr))] gap-2"
@@ -115,6 +124,37 @@ export function ApprovalCard({ approval, more, acting, fault, skewMs, decide }: 
   );
 }
 
+/** It is said aloud, too, and there it ends with what can be answered; here there are buttons. */
+function asks({ question }: Approval): string {
+  return question.replace(/\s*Yes or no\?$/, "");
+}
+
+/** Who wants it, and whose words were read before: what a yes depends on. */
+function Who({ approval: { asked_by: asker, because, tool_name } }: { approval: Approval }) {
+  const { i18n } = useLingui();
+  const who = asker ? known(i18n, asker) : i18n._("The assistant");
+  return (
+    <div className="grid gap-1 text-small text-quiet">
+      <p className="flex items-center gap-2">
+        <ShieldQuestion className="size-5 shrink-0 text-accent" aria-hidden="true" />
+        <span>
+          {i18n._("{who} wants to run {tool}", { who: capital(visible(who)), tool: visible(tool_name) })}
+        </span>
+      </p>
+      {because && (
+        <p className="flex items-center gap-2 text-warn">
+          <TriangleAlert className="size-5 shrink-0" aria-hidden="true" />
+          <span>{i18n._("It has read {source} before, and may do what is written there.", { source: visible(because) })}</span>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 const SHORT = 600; // characters that are read at a glance
 const SHORT_LINES = 10;
 
@@ -132,10 +172,9 @@ function Arguments({ approval, id }: { approval: Approval; id: string }) {
         aria-label={i18n._("What would run")}
         tabIndex={0}
       >
-        <p className="font-semibold">{visible(approval.tool_name)}</p>
         <dl>
           {rows.map(({ name, text }) => (
-            <div key={name} className="mt-1.5">
+            <div key={name} className="not-first:mt-1.5">
               <dt className="text-tiny text-quiet">{name}</dt>
               <dd>
                 <pre className="font-mono wrap-anywhere whitespace-pre-wrap">{text}</pre>

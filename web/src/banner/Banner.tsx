@@ -7,13 +7,19 @@ import { CircleAlert, Info, WifiOff } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 import { Button } from "../parts/button";
 import { cx } from "../parts/cx";
+import { Preloaded } from "../reach/Preloaded";
 import { known } from "../words/known";
 
 const Refused = lazy(() => import("../settings/Refused")); // most never see it
 
 export function Banner() {
   const state = useVivavoceState();
-  return <Told state={state} />;
+  return (
+    <>
+      <Preloaded />
+      <Told state={state} />
+    </>
+  );
 }
 
 export function Told({ state }: { state: State }) {

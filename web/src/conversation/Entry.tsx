@@ -1,12 +1,13 @@
 /** One thing that was said, done or understood. */
 
-import type { I18n } from "@lingui/core";
 import { useLingui } from "@lingui/react";
 import type { Line } from "@vivavoce/client";
-import { AlarmClock, Mic, Wrench } from "lucide-react";
-import { memo, type ReactNode } from "react";
+import { AlarmClock, CircleAlert, Keyboard, Mic, Volume2 } from "lucide-react";
+import { memo } from "react";
 import { cx } from "../parts/cx";
 import { IntentCard } from "./IntentCard";
+import { Answer } from "./Said";
+import { ToolCard } from "./ToolCard";
 
 interface Props {
   readonly line: Line;
@@ -33,11 +34,11 @@ export const Entry = memo(function Entry({ line, found, asks }: Props) {
 });
 
 const PLACES: Readonly<Record<Line["kind"], string>> = {
-  user: "self-end max-w-[85%]",
-  assistant: "self-start wide:max-w-[92%]",
-  tool: "self-start",
-  intent: "w-full max-w-md self-start",
-  due: "self-start",
+  user: "ml-auto w-fit max-w-[85%]",
+  assistant: "w-fit wide:max-w-[94%]",
+  tool: "w-full max-w-xl",
+  intent: "w-full max-w-md",
+  due: "w-fit",
 };
 
 function Shown({ line, asks }: { line: Line; asks: boolean }) {
@@ -48,34 +49,38 @@ function Shown({ line, asks }: { line: Line; asks: boolean }) {
       return (
         <>
           <Who>{i18n._("You")}</Who>
-          <p className="rounded-bubble rounded-br-small bg-tint px-4 py-2.5 whitespace-pre-wrap">
-            {line.spoken && <Spoken i18n={i18n} />}
-            <Said line={line} i18n={i18n} />
-          </p>
+          <div className={cx("flex items-start gap-2 rounded-bubble rounded-br-small bg-tint px-4 py-2.5", line.failed && "bg-bad-tint")}>
+            <Way line={line} className="mt-1.5" />
+            <p className="min-w-0 whitespace-pre-wrap">
+              {line.text || <span className="text-quiet">…</span>}
+              {line.cut && <span className="text-small text-quiet"> · {i18n._("interrupted")}</span>}
+            </p>
+          </div>
+          {line.failed && (
+            <p className="mt-1 flex items-center justify-end gap-1.5 text-small text-bad">
+              <CircleAlert className="size-4 shrink-0" aria-hidden="true" />
+              {i18n._("Not sent. {why}", { why: line.note })}
+            </p>
+          )}
         </>
       );
     case "assistant":
       return (
-        <>
+        <div className="relative">
           <Who>{i18n._("Assistant")}</Who>
-          <p className="text-lead whitespace-pre-wrap">
-            <Said line={line} i18n={i18n} />
-          </p>
-        </>
+          <Way line={line} className="absolute top-2 -left-5" />
+          <Answer line={line} />
+        </div>
       );
     case "due":
       return (
-        <Aside icon={<AlarmClock aria-label={i18n._("Due")} />}>
-          <Said line={line} i18n={i18n} />
-        </Aside>
+        <p className="flex items-center gap-2 rounded-full bg-warn-tint px-3.5 py-1.5 text-small text-warn">
+          <AlarmClock className="size-4 shrink-0" role="img" aria-label={i18n._("Due")} />
+          {line.text}
+        </p>
       );
     default:
-      return (
-        <Aside icon={<Wrench aria-label={i18n._("Tool")} />}>
-          {asks ? i18n._("Waiting for your yes") : line.text}
-          <Outcome line={line} i18n={i18n} />
-        </Aside>
-      );
+      return <ToolCard line={line} asks={asks} />;
   }
 }
 
@@ -84,66 +89,12 @@ function Who({ children }: { children: string }) {
   return <span className="sr-only">{children}: </span>;
 }
 
-function Said({ line, i18n }: { line: Line; i18n: I18n }) {
-  const shown = line.text || line.unheard;
-  return (
-    <>
-      {line.text}
-      {!shown && !line.cut && <span className="text-quiet">…</span>}
-      {line.unheard && <del className="text-quiet">{line.unheard}</del>}
-      {line.cut && (
-        <span className="text-small text-quiet">
-          {shown && " · "}
-          {i18n._("interrupted")}
-        </span>
-      )}
-    </>
-  );
-}
-
-function Spoken({ i18n }: { i18n: I18n }) {
-  return (
-    <Mic
-      className="mr-1.5 inline size-3.5 -translate-y-px text-quiet"
-      role="img"
-      aria-label={i18n._("by voice")}
-    />
-  );
-}
-
-function Aside({ icon, children }: { icon: ReactNode; children: ReactNode }) {
-  return (
-    <div className="flex items-baseline gap-2 text-small text-quiet [&_svg]:size-4 [&_svg]:shrink-0 [&_svg]:translate-y-0.5">
-      {icon}
-      <p className="min-w-0 whitespace-pre-wrap">{children}</p>
-    </div>
-  );
-}
-
-/** How far it is, in the tool's own words; then how it ended. */
-function Outcome({ line, i18n }: { line: Line; i18n: I18n }) {
-  if (line.done) {
-    return (
-      <span className={cx(line.failed && "text-bad")}>
-        {" · "}
-        {line.failed ? i18n._("failed") : i18n._("done")}
-        {line.note && `: ${line.note}`}
-      </span>
-    );
-  }
-  return (
-    <>
-      <span role="status" aria-live="polite">
-        {line.note && ` · ${line.note}`}
-      </span>
-      {line.percentage !== null && (
-        <progress
-          className="bar mt-1.5 max-w-60"
-          max={100}
-          value={line.percentage}
-          aria-label={i18n._("{name}, progress", { name: line.text })}
-        />
-      )}
-    </>
-  );
+/** By voice or in writing; nothing while nobody knows. */
+function Way({ line, className }: { line: Line; className: string }) {
+  const { i18n } = useLingui();
+  const look = cx("size-3.5 shrink-0 text-quiet", className);
+  if (line.spoken === undefined) return null;
+  if (!line.spoken) return <Keyboard className={look} role="img" aria-label={i18n._("in writing")} />;
+  const Icon = line.kind === "user" ? Mic : Volume2;
+  return <Icon className={look} role="img" aria-label={i18n._("by voice")} />;
 }

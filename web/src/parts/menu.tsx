@@ -1,7 +1,7 @@
 /** What else can be done with something. */
 
 import * as Radix from "@radix-ui/react-dropdown-menu";
-import type { ComponentProps, ReactNode } from "react";
+import { type ComponentProps, type ReactNode, useState } from "react";
 import { cx } from "./cx";
 
 interface Props {
@@ -11,10 +11,14 @@ interface Props {
 }
 
 export function Menu({ trigger, children }: Props) {
+  // In the part of the page where its button is, so that a screen reader knows where one is.
+  const [part, setPart] = useState<Element | null>(null);
   return (
     <Radix.Root modal={false}>
-      <Radix.Trigger asChild>{trigger}</Radix.Trigger>
-      <Radix.Portal>
+      <span className="contents" ref={(at) => setPart(at?.closest("main, aside") ?? null)}>
+        <Radix.Trigger asChild>{trigger}</Radix.Trigger>
+      </span>
+      <Radix.Portal container={part as HTMLElement | null}>
         <Radix.Content
           align="end"
           sideOffset={6}

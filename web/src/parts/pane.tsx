@@ -1,6 +1,6 @@
 /** What every pane has: a heading, what can be done there, and what scrolls. */
 
-import type { ReactNode } from "react";
+import type { ReactNode, Ref } from "react";
 import { cx } from "./cx";
 
 interface Props {
@@ -10,16 +10,18 @@ interface Props {
   readonly children: ReactNode;
   /** For tests. */
   readonly name: string;
+  /** What scrolls, for who draws only what is seen. */
+  readonly scroller?: Ref<HTMLDivElement>;
 }
 
-export function Pane({ title, actions, className, children, name }: Props) {
+export function Pane({ title, actions, className, children, name, scroller }: Props) {
   return (
     <section aria-label={title} data-testid={name} className={cx("flex h-full min-h-0 flex-col", className)}>
       <header className="flex min-h-16 items-center justify-between gap-3 px-5">
         <h2 className="text-lead font-semibold">{title}</h2>
         {actions}
       </header>
-      <div className="min-h-0 flex-1 overflow-y-auto overscroll-contain px-5 pb-6">{children}</div>
+      <div ref={scroller} className="relative min-h-0 flex-1 overflow-y-auto overscroll-contain px-5 pb-6">{children}</div>
     </section>
   );
 }

@@ -4,20 +4,30 @@ import * as Radix from "@radix-ui/react-toast";
 import { useLingui } from "@lingui/react";
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
+import { Button } from "./button";
 
 interface Toast {
   readonly id: number;
   readonly words: string;
   readonly tone: "plain" | "bad";
+  readonly action?: Action | undefined;
+}
+
+/** What can be done about it, as long as it is shown. */
+export interface Action {
+  readonly words: string;
+  readonly run: () => void;
 }
 
 const toasts = createStore<readonly Toast[]>(() => []);
 const KEPT = 3;
+const SHOWN_MS = 5000;
+const WITH_ACTION_MS = 10_000;
 let last = 0;
 
-export function toast(words: string, tone: Toast["tone"] = "plain"): void {
+export function toast(words: string, tone: Toast["tone"] = "plain", action?: Action): void {
   last += 1;
-  const one = { id: last, words, tone };
+  const one = { id: last, words, tone, action };
   toasts.setState((before) => [...before, one].slice(-KEPT), true);
 }
 
@@ -26,15 +36,23 @@ export function Toasts() {
   const shown = useStore(toasts);
   const gone = (id: number) => toasts.setState((all) => all.filter((one) => one.id !== id), true);
   return (
-    <Radix.Provider label={i18n._("Message")} duration={5000}>
-      {shown.map(({ id, words, tone }) => (
+    <Radix.Provider label={i18n._("Message")} duration={SHOWN_MS}>
+      {shown.map(({ id, words, tone, action }) => (
         <Radix.Root
           key={id}
           onOpenChange={(on) => !on && gone(id)}
-          className="animate-rise rounded-card border border-line bg-card px-4 py-3 text-small shadow-lifted data-[tone=bad]:text-bad"
+          duration={action ? WITH_ACTION_MS : SHOWN_MS}
+          className="flex animate-rise items-center justify-between gap-3 rounded-card border border-line bg-card px-4 py-3 text-small shadow-lifted data-[tone=bad]:text-bad"
           data-tone={tone}
         >
-          <Radix.Description>{words}</Radix.Description>
+          <Radix.Description className="min-w-0 wrap-anywhere">{words}</Radix.Description>
+          {action && (
+            <Radix.Action asChild altText={action.words}>
+              <Button tone="soft" data-testid="undo" onClick={action.run}>
+                {action.words}
+              </Button>
+            </Radix.Action>
+          )}
         </Radix.Root>
       ))}
       <Radix.Viewport

@@ -1,6 +1,7 @@
 /** What the user may choose, and whether everything works. What the server keeps is there once it
  * answers; the rest belongs to this browser. */
 
+import { ReachSettings } from "../reach/ReachSettings";
 import { DeviceSettings } from "./DeviceSettings";
 import { LookSettings } from "./LookSettings";
 import { ProfileSettings } from "./ProfileSettings";
@@ -15,6 +16,7 @@ export default function SettingsPane() {
       <DeviceSettings />
       <ProfileSettings />
       <LookSettings />
+      <ReachSettings />
       <SelfTest />
       <ServerStatus />
     </div>

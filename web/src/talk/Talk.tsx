@@ -1,23 +1,32 @@
-/** The talk: what was said, and below it, in the thumb's reach, the orb, the button and a place to
- * write. */
+/** The talk: what was said, and below it, in the thumb's reach, one place for voice and writing. It
+ * may have the whole window: then it is what was said last, and a large orb (seed 004 §11). */
 
 import { useLingui } from "@lingui/react";
 import { busy, pastLines, situation, type State } from "@vivavoce/client";
 import { useVivavoce, useVivavoceState } from "@vivavoce/react";
-import { SquarePen } from "lucide-react";
-import { type ReactNode, useEffect, useMemo, useRef } from "react";
+import { ArrowLeft, Ellipsis, Gauge, Keyboard, Maximize2, SquarePen } from "lucide-react";
+import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Banner } from "../banner/Banner";
 import { Nothing, Older } from "../conversation/Edges";
 import { Transcript } from "../conversation/Transcript";
 import { Login } from "../login/Login";
 import { Button } from "../parts/button";
+import { cx } from "../parts/cx";
+import { Dialog } from "../parts/dialog";
+import { Menu, MenuItem } from "../parts/menu";
 import { Problem } from "../parts/pane";
 import { goesOn } from "../words/talk";
 import { Composer } from "./Composer";
 import { Dock } from "./Dock";
 import { Hints } from "./Hints";
+import { useKeys } from "./keys";
+import { Shortcuts } from "./Shortcuts";
+import { showVoiceView, useVoiceView } from "./view";
+
+const Figures = lazy(() => import("./Figures"));
 
 const asking = (state: State) => state.work.approvals;
+const FADE_MS = 1200; // in which an orb that is over is seen to go
 
 interface Props {
   readonly approvals: ReactNode;
@@ -27,31 +36,27 @@ interface Props {
 
 export function Talk({ approvals, header }: Props) {
   const { i18n } = useLingui();
-  const client = useVivavoce();
   const past = useVivavoceState((state) => state.history.past);
   const lines = useVivavoceState((state) => state.lines);
   const talking = useVivavoceState(busy);
   const locked = useVivavoceState((state) => situation(state) === "locked");
-  const keeps = useVivavoceState((state) => !busy(state) && goesOn(state));
   const asked = useVivavoceState(asking);
+  const view = useView();
+  const press = usePress();
+  useKeys({ talk: press, view: useCallback(() => showVoiceView(!view), [view]) });
   const remembered = useMemo(() => (past && !past.live ? pastLines(past) : null), [past]);
   const shown = remembered ?? lines;
-  const anew = () => {
-    client.archive.leave();
-    client.forget();
-  };
+  const client = useVivavoce();
   if (locked) return <Login header={header} />;
+  const bare = shown.length === 0 && asked.length === 0;
+  const large = bare || view;
   return (
-    <section className="flex h-full min-h-0 flex-col overflow-hidden" aria-label={i18n._("Talk")}>
-      <header className="mx-auto flex min-h-16 w-full max-w-3xl items-center justify-between gap-3 px-5">
-        <div className="min-w-0">{past ? <Name id={past.id} name={past.name} /> : header}</div>
-        {keeps && (
-          <Button tone="quiet" data-testid="new" onClick={anew}>
-            <SquarePen aria-hidden="true" />
-            {i18n._("New conversation")}
-          </Button>
-        )}
-      </header>
+    <section
+      className="flex h-full min-h-0 flex-col overflow-hidden"
+      aria-label={i18n._("Talk")}
+      data-view={view ? "voice" : undefined}
+    >
+      <Header view={view}>{past ? <Name id={past.id} name={past.name} /> : header}</Header>
       <Banner />
       <Transcript
         key={past?.id ?? "now"}
@@ -59,16 +64,119 @@ export function Talk({ approvals, header }: Props) {
         asking={asked.map((one) => one.call_id)}
         written={past !== null && !talking}
         target={past?.target ?? null}
-        empty={past ? <Nothing past={past} /> : asked.length === 0 && <Hints />}
+        caption={view}
+        empty={past ? <Nothing past={past} /> : bare && !talking && <Hints />}
         top={past && !past.live && <Older past={past} older={() => void client.archive.older()} />}
       />
-      <div className="mx-auto w-full max-w-3xl px-4 pb-3 wide:px-5 wide:pb-5">
+      {large && (
+        <div className={cx(bare && !view && "flex-[1.5]")}>
+          <Dock large view={view} press={press} />
+        </div>
+      )}
+      <div className="mx-auto w-full max-w-3xl px-3 pb-3 wide:px-5 wide:pb-5">
         {approvals}
         <Problem className="px-2 pb-2">{past?.problem}</Problem>
-        <Dock large={shown.length === 0 && asked.length === 0} />
-        <Composer />
+        <div className="rounded-bubble border border-line bg-card shadow-lifted has-[textarea:focus-visible]:border-accent">
+          {!large && <Dock large={false} view={false} press={press} />}
+          <Composer />
+        </div>
       </div>
     </section>
+  );
+}
+
+/** The button's work: it begins, goes on, or hangs up. */
+function usePress(): () => void {
+  const client = useVivavoce();
+  return useCallback(() => {
+    const { state } = client;
+    if (busy(state)) void client.stop();
+    else if (goesOn(state) && state.ended === null && !state.history.past) client.resume();
+    else client.start();
+  }, [client]);
+}
+
+/** When the talk is over the whole of it is to be seen again, once the orb has gone. */
+function useView(): boolean {
+  const view = useVoiceView();
+  const over = useVivavoceState((state) => ["idle", "ended", "locked"].includes(situation(state)));
+  const talked = useRef(false);
+  useEffect(() => {
+    if (!over) talked.current = true;
+    if (!view || !over || !talked.current) return undefined;
+    const timer = setTimeout(() => {
+      talked.current = false;
+      showVoiceView(false);
+    }, FADE_MS);
+    return () => clearTimeout(timer);
+  }, [view, over]);
+  return view;
+}
+
+function Header({ view, children }: { view: boolean; children: ReactNode }) {
+  const { i18n } = useLingui();
+  const client = useVivavoce();
+  const keeps = useVivavoceState((state) => !busy(state) && goesOn(state));
+  const conversation = useVivavoceState((state) => state.history.past?.id ?? state.conversation);
+  const [opened, setOpened] = useState<"figures" | "keys" | null>(null);
+  const anew = () => {
+    client.archive.leave();
+    client.forget();
+  };
+  const more = (
+    <Button tone="quiet" size="small icon" aria-label={i18n._("More")} data-testid="more">
+      <Ellipsis aria-hidden="true" />
+    </Button>
+  );
+  return (
+    <header
+      className={cx(
+        "mx-auto flex min-h-16 w-full items-center justify-between gap-2 px-5",
+        !view && "max-w-3xl",
+      )}
+    >
+      {view ? (
+        <Button tone="quiet" className="-ml-3" data-testid="back" onClick={() => showVoiceView(false)}>
+          <ArrowLeft aria-hidden="true" />
+          {i18n._("Back")}
+        </Button>
+      ) : (
+        <div className="min-w-0">{children}</div>
+      )}
+      {view && <h2 className="font-voice text-title italic">{i18n._("Voice chat")}</h2>}
+      <div className="flex shrink-0 items-center gap-1">
+        {keeps && !view && (
+          <Button tone="quiet" data-testid="new" onClick={anew}>
+            <SquarePen aria-hidden="true" />
+            {i18n._("New conversation")}
+          </Button>
+        )}
+        <Menu trigger={more}>
+          <MenuItem onSelect={() => showVoiceView(!view)}>
+            <Maximize2 aria-hidden="true" />
+            {view ? i18n._("Small view") : i18n._("Large view")}
+          </MenuItem>
+          {conversation && (
+            <MenuItem data-testid="open-figures" onSelect={() => setOpened("figures")}>
+              <Gauge aria-hidden="true" />
+              {i18n._("Cost and speed")}
+            </MenuItem>
+          )}
+          <MenuItem onSelect={() => setOpened("keys")}>
+            <Keyboard aria-hidden="true" />
+            {i18n._("Keys")}
+          </MenuItem>
+        </Menu>
+      </div>
+      <Dialog open={opened === "figures"} close={() => setOpened(null)} title={i18n._("Cost and speed")}>
+        <Suspense fallback={<p className="py-6 text-center text-quiet">{i18n._("One moment…")}</p>}>
+          {conversation && <Figures conversation={conversation} />}
+        </Suspense>
+      </Dialog>
+      <Dialog open={opened === "keys"} close={() => setOpened(null)} title={i18n._("Keys")}>
+        <Shortcuts />
+      </Dialog>
+    </header>
   );
 }
 

@@ -16,6 +16,7 @@ export const STATES = [
   /*i18n*/ "May this page hear you? Your browser asks",
   /*i18n*/ "Connecting",
   /*i18n*/ "Listening",
+  /*i18n*/ "Muted",
   /*i18n*/ "You speak",
   /*i18n*/ "Thinking",
   /*i18n*/ "Speaking",
@@ -55,6 +56,8 @@ export const TASKS = [
   /*i18n*/ "Cancelled",
 ];
 
+export const ASKERS = [/*i18n*/ "a task", /*i18n*/ "a program that uses this server"];
+
 export const MODELS = [
   /*i18n*/ "missing",
   /*i18n*/ "verifying",
@@ -70,8 +73,17 @@ export const MICROPHONE = [
 ];
 
 export const FAULTS = [
+  /*i18n*/ "It goes on in another window or on another device.",
   /*i18n*/ "The server does not answer.",
   /*i18n*/ "This token is not right.",
   /*i18n*/ "The microphone is gone. Plug it in, then try again.",
   /*i18n*/ "No answer yet. It is kept when it comes: look again in a while.",
+];
+
+export const NOTICES = [
+  /*i18n*/ "Notices need a page that is served by https.",
+  /*i18n*/ "This browser has no service workers.",
+  /*i18n*/ "On an iPhone or iPad, add this page to the home screen first, and open it from there.",
+  /*i18n*/ "This browser takes no notices.",
+  /*i18n*/ "This page's service worker does not run.",
 ];

@@ -42,7 +42,7 @@ function Going({ task, acting, fault, actions }: Props) {
         <p className="font-medium">{task.title}</p>
         <Cancel title={task.title} acting={acting} cancel={() => void actions.cancel(task.id)} />
       </div>
-      <p className="text-small text-quiet" aria-live="polite">
+      <p className="text-small text-quiet">
         {[agentWords(task), question ? status : task.progress || status].filter(Boolean).join(" · ")}
       </p>
       {percentage !== null && percentage !== undefined && (
@@ -89,6 +89,7 @@ function Cancel({ title, acting, cancel }: { title: string; acting: boolean; can
     <Button
       tone={sure ? "bad" : "quiet"}
       disabled={acting}
+      className="-my-1.5 -mr-2"
       aria-label={`${words} ${title}`}
       onClick={press}
     >

@@ -60,6 +60,7 @@ __all__ = [
 
 PREFIX = "VIVAVOCE_"
 ENV_FILE = ".env"
+_PROGRAM = Path(__file__).resolve().parent
 
 
 class SettingsError(Exception):
@@ -78,7 +79,11 @@ def _at_home(path: str, otherwise: str) -> Path:
 
 
 def default_workspace() -> Path:
-    return _at_home("vivavoce", "vivavoce")
+    """A clone in one's home is called so, too: then the workspace is beside it, not around it."""
+    usual = _at_home("vivavoce", "vivavoce")
+    if _PROGRAM.is_relative_to(usual.resolve()):
+        return usual.with_name("vivavoce-workspace")
+    return usual
 
 
 def _system_zone() -> str:
@@ -125,7 +130,8 @@ class PlaceSettings(BaseSettings):
         default_factory=default_workspace, json_schema_extra={"shown": "~/vivavoce"}
     )
     """The one folder in which its tools read, write and run commands; made where it is not there.
-    With `VIVAVOCE_AUTH=jwt` each user has a folder in it. Nothing of the server may lie in it."""
+    With `VIVAVOCE_AUTH=jwt` each user has a folder in it. Nothing of the server may lie in it:
+    where it runs from a clone in `~/vivavoce`, the default is `~/vivavoce-workspace`."""
     time_zone: str = Field(
         default_factory=_system_zone, json_schema_extra={"shown": "the machine's"}
     )

@@ -736,11 +736,6 @@ def _time(wish: Wish, name: str, words: str, heard: Heard) -> str:
     before = str(wish.values.get(name) or wish.refuted.get(name) or "")
     if before and read(before, wish, heard).place:
         before = bare(before)  # asked what time that is here, they say it by their own clock
-    again = read(words, wish, heard).question
-    if again and before and read(before, wish, heard).question == again:
-        words = mentions.the_next(
-            words
-        )  # "Friday", once more, on a Friday: who means today says so
     return combined(before, words, wish, heard)
 
 

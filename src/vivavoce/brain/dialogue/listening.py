@@ -376,15 +376,23 @@ class _Turn(Utterance):
                 if mentions.beside(words):
                     self._counted_from(self.begun[-1:])
                 return replace(wish, values={**wish.values, name: exact}, left=())
-            if slot.kind != "time" or not (self.begun or mentions.same_day(words)):
+            ahead = "" if self.begun or slot.kind != "time" else self._day_ahead(words)
+            if slot.kind != "time" or not (self.begun or mentions.same_day(words) or ahead):
                 continue
-            earlier = self._time_of(self.begun[-1]) if self.begun else self._told_time()
+            earlier = self._time_of(self.begun[-1]) if self.begun else ahead or self._told_time()
             if not words and self.begun:
                 return self._at_the_time_of(self.begun[-1], earlier, wish, name)
             if earlier and filling.dayless(words, wish, share):
                 whole = filling.on_the_same_day(earlier, words, wish, share)
                 return replace(wish, values={**wish.values, name: whole})
         return wish
+
+    def _day_ahead(self, words: str) -> str:
+        """ "Tomorrow there are three things: at eight …": the day that they were announced for."""
+        at = self.said.casefold().find(words.casefold())
+        spans = [one for one in times.find(self.said) if one.end <= at and not one.describes]
+        announced = len(spans) == 1 and utterances.announces(self.said[: max(at, 0)])
+        return spans[0].text if announced and not times.says_hour(spans[0].text) else ""
 
     def _only_told_time(self, wish: Wish) -> bool:
         """ "It is collected every other Wednesday. At seven remind me to roll it out": the first
@@ -507,6 +515,7 @@ class _Turn(Utterance):
             self._note("nothing_to_change")
             return
         given = {n: self._moment(hint.slots[n], words, deed) for n, words in given.items()}
+        given = {n: self._as_often(hint.slots[n], words, deed) for n, words in given.items()}
         wish = replace(self._new(tool), amends=deed)
         short = {hint.slots[name].name or name: words for name, words in given.items()}
         wish = self._filled(wish, short, spans)
@@ -518,6 +527,13 @@ class _Turn(Utterance):
                 )
                 return
         self.begun.append(wish)
+
+    def _as_often(self, slot: Slot, words: str, deed: Deed) -> str:
+        """ "Tuesday and Thursday", of what was to be on others every week: every one of them."""
+        repeats = any(thing.rule for thing in deed.things)
+        if slot.kind != "time" or not repeats or mentions.repeats_in(words):
+            return words
+        return f"every {words}" if mentions.several_days(words) else words
 
     def _closed(self, command: Fill) -> str:
         """The title of what was done away with in this talk, where nothing but that is named."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 from vivavoce.brain.dialogue import filling, times
@@ -246,19 +246,24 @@ class Utterance:
         share = Heard(said=self.said, state=self.state, world=self.world)
         bare = Wish(number=0, tool=next(n for n, h in self.world.hints.items() if h is moving[0]))
         hours = [one.text for one in spans if not one.describes]
-        if len(hours) > 1 or any(filling.read(one, bare, share).day for one in hours):
-            return None  # it says itself when each shall be
         there = [t for t in self.state.things.values() if t.open and t.at and not t.rule]
         two = [one for one in there if one.id in named(self.said, there)]
         if not two and mentions.points(self.said):
             two = [one for one in there if one.id in self.before.view]
-        if len(two) != _TWO:
-            return None
+        zone = ZoneInfo(self.world.briefing.time_zone)
+        days = {one.at.astimezone(zone).date() for one in two if one.at}
+        told = {one: filling.read(one, bare, share) for one in hours}
+        hours = [
+            one
+            for one, at in told.items()
+            if at.hour or not at.day or self._date_of(one, zone) not in days
+        ]
+        if len(two) != _TWO or len(hours) > 1 or any(told[one].day for one in hours):
+            return None  # it says itself when each shall be
         if asked is not None:
             self.waiting = [one for one in self.waiting if one.number != asked.number]
         thing = next(s.name or n for n, s in slots if s.kind == "thing" and s.required)
         to = next(s.name or n for n, s in slots if s.kind == "time")
-        zone = ZoneInfo(self.world.briefing.time_zone)
         made: list[Command] = []
         for one, other_ in (two, two[::-1]):
             assert one.at is not None
@@ -272,6 +277,10 @@ class Utterance:
             said = f"{one.title}: {when}"
             made.append(Begin(moving[0].wish, {thing: one.title, to: when}, said, sure=True))
         return made
+
+    def _date_of(self, words: str, zone: ZoneInfo) -> date | None:
+        at = times.meant(f"{words} at noon", now=self.world.now, zone=zone.key).at
+        return None if at is None else at.astimezone(zone).date()
 
     def _placed(self) -> Fill | None:
         """ "He's in Lahore", asked what time that is here, of an hour by his clock."""
@@ -1048,9 +1057,11 @@ class Utterance:
         if self._asked_wish() is not None or not self._just_done():
             return command
         deed = self.before.last[-1]
-        if deed.wish.tool != tool or not answers.corrects(self.said) or self._adds():
-            return command
         given = filling.params(self.world.hints[tool], command.slots, self.world)
+        timed = bool(given) and all(self._slot(tool, name).kind == "time" for name in given)
+        again = answers.corrects(self.said) or (timed and utterances.calls_it(self.said))
+        if deed.wish.tool != tool or not again or self._adds():
+            return command
         about = [n for n in given if self._slot(tool, n).kind == "thing"]
         if about:
             return self._same_again(command, deed, self._slot(tool, about[0]), given[about[0]])

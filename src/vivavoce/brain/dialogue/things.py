@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from vivavoce.brain.dialogue import times
+from vivavoce.language.en import mentions
 from vivavoce.language.en.ending import VERBS
 from vivavoce.language.en.numbers import CARDINALS, ORDINALS
 from vivavoce.language.en.pointing import (
@@ -86,7 +87,10 @@ def resolve(
     if (position := _position(tokens, known, there)) is not None:
         return Found(ids=position)
     wanted = NOBODY.sub("", wanted)
-    spans = times.find(wanted)
+    # "Everything I had that day" is of the day that was named before.
+    before = said[: max(said.casefold().find(words.casefold()), 0)]
+    that_day = times.find(before)[-1:] if mentions.same_day(wanted) else []
+    spans = that_day or times.find(wanted)
     content = _content(wanted, known)
     if many and (ALL & set(tokens) or _all_of(wanted, said)):
         return _set(content, spans or times.find(_sentence_before(words, said)), known, there)
@@ -95,6 +99,8 @@ def resolve(
         if pointed:
             return pointed
     titled = _by_title(content, list(there.values())) if content else []
+    if content and not titled:
+        titled = _by_title(content, [_at_its_place(one) for one in there.values() if one.place])
     if loose and len(titled) == 1:
         titled = _beside(titled[0], content, list(there.values()))
     if loose and not titled and POINTING & set(tokens):
@@ -299,6 +305,11 @@ def _by_title(content: Sequence[str], things: Sequence[Thing], *, every: bool = 
             scores[thing.id] = score
     best = max(scores.values(), default=0.0)
     return [id_ for id_, score in scores.items() if every or score > best - 0.01]
+
+
+def _at_its_place(thing: Thing) -> Thing:
+    """Called by where it is to be done: "what I must get at the chemist's"."""
+    return thing.model_copy(update={"title": thing.place})
 
 
 _ONLY = re.compile(r"(?i)\b(?:just|only|solely|nothing but|but not|except|apart from|other than)\b")

@@ -211,7 +211,7 @@ def does(deed: Deed, world: World) -> str:
 
 def _success(deed: Deed, templates: Sequence[str], state: State, world: World, at: int) -> str:
     known = _known(deed)
-    if str(deed.result.get("status", "")).casefold() == "pending":
+    if _is_pending(deed):
         return words("pending", state, world, **known)
     said = chosen(templates, known, state.turn + at)
     if said:
@@ -223,6 +223,10 @@ def _success(deed: Deed, templates: Sequence[str], state: State, world: World, a
         if isinstance(own, str) and own.strip():
             return _sentence(plain(own))
     return words("done", state, world, **known)
+
+
+def _is_pending(deed: Deed) -> bool:
+    return str(deed.result.get("status", "")).casefold() == "pending"
 
 
 def _undone(deeds: Sequence[Deed], state: State, world: World) -> str:
@@ -258,6 +262,8 @@ def _answer(deed: Deed, state: State, world: World) -> str:
 
 def _failure(deed: Deed, state: State, world: World) -> str:
     """One sentence for what went wrong, and never that it went well."""
+    if _is_pending(deed):
+        return words("pending", state, world, **_known(deed))
     error = deed.result.get("error")
     why = ""
     if isinstance(error, str) and error.strip() and not _CODE.search(error):

@@ -207,7 +207,7 @@ class TalkScreen(App[None]):
         bar.append("● ", _COLOURS[now]).append(words.words(state), "bold")
         if (desk := self._talk.desk) is not None and state.stage == "live":
             full = min(_METER, round(_METER * desk.level / _LOUD))
-            bar.append("   ").append("▮" * full, "green").append("▯" * (_METER - full), "dim")
+            bar.append("   ").append("▮" * full, "green").append("·" * (_METER - full), "dim")
         self._show(self._status, bar)
         sound = f"{state.microphone} → {state.speaker}" if state.microphone else "in writing"
         self._show(self._who, Text(f"{state.agent or 'vivavoce'} · {sound}"))

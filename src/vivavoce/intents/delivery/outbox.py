@@ -95,7 +95,8 @@ class Outbox:
                     self.wake()
                     fault = OrchestratorUnavailable(
                         "The backend does not answer now. What was asked for is kept, and will "
-                        "be tried again"
+                        "be tried again",
+                        kept=True,
                     )
                     fault.announced = told
                     raise fault

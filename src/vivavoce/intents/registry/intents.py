@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +135,10 @@ class _Whole(Part):
     intents: list[Any] = Field(max_length=MOST_INTENTS)
 
 
-_KEYS = keys_of(IntentDefinition, Parameter, Example, _Whole)
+@cache
+def _keys() -> list[str]:
+    """Only who has to be told of a mistake needs them."""
+    return keys_of(IntentDefinition, Parameter, Example, _Whole)
 
 
 def _read(path: Path) -> tuple[IntentDefinition, ...]:
@@ -143,7 +147,7 @@ def _read(path: Path) -> tuple[IntentDefinition, ...]:
     try:
         said = _Whole.model_validate(source.value).intents
     except ValidationError as exc:
-        raise FileProblems(explain(source, exc, _KEYS)) from None
+        raise FileProblems(explain(source, exc, _keys())) from None
     problems: list[str] = []
     definitions: list[IntentDefinition] = []
     first: dict[str, int] = {}
@@ -170,7 +174,7 @@ def _intent(source: YamlFile, said: Any, at: int) -> tuple[IntentDefinition | No
     try:
         intent = IntentDefinition.model_validate(said)
     except ValidationError as exc:
-        return None, explain(source, exc, _KEYS, ("intents", at))
+        return None, explain(source, exc, _keys(), ("intents", at))
     found = (
         list(_intent_problems(intent.parameters))
         or list(_hint_problems(intent))

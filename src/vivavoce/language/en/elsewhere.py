@@ -109,7 +109,8 @@ def elsewhere(words: str, said: str, context: Iterable[str] = ()) -> str:
     if _known_zone(words):
         return words
     named = {PLACES[m["name"].casefold()]: m["name"] for m in _NAMED.finditer(said)}
-    if len(named) == 1 and not by_our_clock(said):
+    beside = len(named) == 1 and _NAMED.search(words) is not None
+    if len(named) == 1 and (beside or not by_our_clock(said)):
         return at_place(words, next(iter(named.values())))
     near = places_in(said)
     mentions = find(said)
@@ -136,6 +137,9 @@ def bare(words: str) -> str:
     """Without what says whose clock it is by."""
     words = _BY_THEIRS.sub(" ", words)
     words = _THERE.sub(" ", words)
+    words = re.sub(
+        rf"(?i)[\s,]*\b(?:by |on |in )?(?:{_NAMED.pattern.removeprefix('(?i)')})", "", words
+    )
     words = re.sub(r"(?i)[\s,]*\b(?:by|for|at|on) (?:him|her|them|hers|theirs|his)\b", "", words)
     words = re.sub(
         r"(?i)\s*\b(?:over |out |down |up |back )?there\b|[\s,]+(?:his|her|their)$", "", words

@@ -15,6 +15,7 @@ from dataclasses import asdict, replace
 from typing import Any, Literal
 
 from vivavoce.language.en.answers import consent
+from vivavoce.language.patterns import lazily
 from vivavoce.wire.clean import clean_line, clean_text
 from vivavoce.wire.values import Record, Value
 
@@ -91,14 +92,14 @@ def _is_text(value: object) -> bool:
 
 # --- Reading ------------------------------------------------------------------------------
 
-_SENTENCES = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+|\s*\n+\s*")
-_QUESTION = re.compile(r"\?\W*$")
-_FILLER = re.compile(
+_SENTENCES = lazily(r"(?<=[.!?…])[\"'”’)]*\s+|\s*\n+\s*")
+_QUESTION = lazily(r"\?\W*$")
+_FILLER = lazily(
     r"(?i)^(?:[\s,.;:!-]+|(?:please|so|well|um+|uh+|er+|oh|okay|ok|alright|right|yes|yeah|yep|sure|"
     r"hi|hey|hello|good (?:morning|afternoon|evening)|thanks|thank you|great|cool|perfect|"
     r"actually|and|then|now|also|but)\b)+"
 )
-_DECIDED = re.compile(
+_DECIDED = lazily(
     r"(?ix)\b(?:decid\w+|decision|agreed|settle[ds]?\ (?:on|for)|(?:go|going|went)\ with|"
     r"stick\ (?:with|to)|opt(?:ed)?\ for|cho[os]e\w*|pick(?:ed)?\b|instead\ of|rather\ than|"
     r"from\ now\ on|final(?:ly|ised|ized)?\ (?:answer|version|choice)|make\ sure|must(?:\ not)?\b|"
@@ -106,34 +107,34 @@ _DECIDED = re.compile(
     r"(?:it|they)(?:'ll|\ will|\ won'?t|\ (?:are|is)\ going\ to)|"
     r"(?:we|it|they)\ (?:should|shall))\b"
 )
-_ORDERED = re.compile(
+_ORDERED = lazily(
     r"(?i)^(?:use|call it|name it|make it|keep|rename|drop|skip|avoid|never|always|put|set|switch "
     r"to|replace)\b"
 )
-_STATED = re.compile(
+_STATED = lazily(
     r"(?i)^(?:the|our|my|this|that)\b.{2,80}?\b(?:is|are|will be|should be|must be|has to be|was|"
     r"were|starts|ends|costs)\b"
 )
-_OPEN = re.compile(
+_OPEN = lazily(
     r"(?i)\b(?:(?:still|we|i|you|they) (?:need|needs|have|has|want) to|still (?:open|missing|to do|"
     r"to be done)|next (?:step|thing|up|time)|to-?do\b|remind me|don'?t forget|later on|"
     r"(?:do|finish|look at|come back to|get back to) (?:it|that|this|them)? ?later|"
     r"(?:is|are)(?:n'?t| not) (?:yet )?(?:done|finished|ready)|not yet|pending|remains? to)\b"
 )
-_DONE = re.compile(
+_DONE = lazily(
     r"(?i)\b(?:done|finished|completed|fixed|implemented|works? now|is working|i'?ve (?:added|"
     r"changed|made|written|updated|fixed|finished|implemented|moved|sent|removed))\b"
 )
-_LIKED = re.compile(
+_LIKED = lazily(
     r"(?i)\b(?:i(?:'d| would)? (?:really |always |usually )?(?:prefer|like it|love|hate|"
     r"don'?t like|can'?t stand)|i (?:always|never|usually) |i like\b|call me\b|"
     r"please (?:always|never|don'?t|keep)|my favou?rite)\b"
 )
-_PROPOSED = re.compile(
+_PROPOSED = lazily(
     r"(?i)^(?:so |then |and |ok(?:ay)?,? )*(?:shall|should|do you want|would you like|do we|are we|"
     r"is it (?:ok|okay|fine|all right)|may i|can i|want me to)\b"
 )
-_FILE = re.compile(
+_FILE = lazily(
     r"(?<![\w@/.-])(?:~?/|\.{1,2}/)?(?:[\w.-]+/)*[\w-][\w.-]*\.(?:py|pyi|js|mjs|ts|tsx|jsx|md|rst|"
     r"txt|json|ya?ml|toml|csv|html?|css|go|rs|java|kt|c|h|cc|cpp|hpp|rb|php|sh|sql|xml|ini|cfg|"
     r"conf|pdf|docx?|xlsx?|pptx?|png|jpe?g|svg|log|lock|env|ipynb|swift|vue)\b(?![\w/])",
@@ -157,17 +158,17 @@ _SMALL = frozenset(
 # one"), or draws a conclusion ("then it's Lisbon"). What is asked, in doubt, imagined or
 # past is none of it.
 
-_MARK = re.compile(
+_MARK = lazily(
     r"(?:ok(?:ay)?(?: then)?|fine|right|al(?:l ?)?right|good|great|perfect|deal|yes|yeah|yep|sure|"
     r"no|nah|then|so|thus|therefore|well|and|but|oh|hm+|you'?re right|you win|in that case|done|"
     r"fair enough|go on then)\b[\s,.!:-]*"
 )
-_LEAN = re.compile(
+_LEAN = lazily(
     r"(?:(?:i (?:think|guess|suppose|say)|i'?d say|actually|really|honestly|just|please|this "
     r"(?:time|year|week))\b[\s,]*)+"
 )
-_CLAUSES = re.compile(r"\s*[,;:–—]\s*|\s+(?=(?:but|so|and)\s)")
-_DOUBT = re.compile(
+_CLAUSES = lazily(r"\s*[,;:–—]\s*|\s+(?=(?:but|so|and)\s)")
+_DOUBT = lazily(
     r"\b(?:maybe|perhaps|possibly|might|could|may|whether|unsure|not sure|wonder\w*|no idea|"
     r"depends?|undecided|(?:don'?t|do not|didn'?t|doesn'?t) (?:\w+ )?(?:know|think|mind|care)|"
     r"(?:haven'?t|have not|hasn'?t|not) (?:yet )?(?:been )?decided|would have|if only|"
@@ -203,9 +204,9 @@ _WHENEVER = (
     r"every (?:single )?(?:other )?(?:day|time|morning|evening|night|week|month|year|now|once|"
     r"summer|winter|\w+day)"
 )
-_OFTEN = re.compile(r"\b(?:every|usually|often|always|sometimes|each|normally|mostly)\b")
+_OFTEN = lazily(r"\b(?:every|usually|often|always|sometimes|each|normally|mostly)\b")
 _SETTLES: tuple[re.Pattern[str], ...] = tuple(
-    re.compile(one)
+    lazily(one)
     for one in (
         rf"(?:let'?s|let us) {_NO}(?!{_MIND}\b)\w+",
         rf"{_WE}(?:'ll| will| shall| won'?t|'(?:m|re) {_NO}(?:going to|gonna)|"
@@ -228,7 +229,7 @@ _SETTLES: tuple[re.Pattern[str], ...] = tuple(
 )
 # Only where something before it shows that it is drawn from what was said:
 _CONCLUDES: tuple[re.Pattern[str], ...] = tuple(
-    re.compile(one)
+    lazily(one)
     for one in (
         r"(?:it'?s|it is|that'?s|that is|it'?ll be|it will be) (?!a pity|a shame|nice|fine|good|"
         r"true|not\b|why|how|what|where|when|raining|late|hot|cold|too\b|so\b|very\b)\w+",
@@ -239,13 +240,13 @@ _CONCLUDES: tuple[re.Pattern[str], ...] = tuple(
 )
 # What holds for all, how much at most, what has to be, and one thing in another's place: nobody
 # says that of what has happened already.
-_PAST = re.compile(
+_PAST = lazily(
     r"\b(?:was|were|had|did|didn'?t|went|came|took|said|saw|got|made|told|knew|thought|felt|ran|"
     r"(?!hundred)\w{2,}(?<!e)ed)\b"
 )
-_PASSIVE = re.compile(r"\b(?:is|are|be|been|being|gets?) (?:\w+ly )?\w+ed\b")
+_PASSIVE = lazily(r"\b(?:is|are|be|been|being|gets?) (?:\w+ly )?\w+ed\b")
 _LAYS_DOWN: tuple[re.Pattern[str], ...] = tuple(
-    re.compile(one)
+    lazily(one)
     for one in (
         r"(?:at most|at least|up to|(?:no|not) (?:more|less|fewer|later|earlier|sooner) than|only|"
         r"nobody|no one|everybody|everyone|everything|nothing|none of|all|each|both|"
@@ -258,23 +259,21 @@ _LAYS_DOWN: tuple[re.Pattern[str], ...] = tuple(
         r"becomes?|remains?)\b",
     )
 )
-_NOT_THAT = re.compile(
+_NOT_THAT = lazily(
     r"(?!.*\b(?:i|you|he|she|they|is|are|it'?s)\b)[^,]{2,60}, (?:and )?(?:not|never) "
     r"(?!sure|really|bad|yet|only|even|much|so|very|too|now|at all)[^,]{2,60}"
 )
-_HABIT = re.compile(rf"\b(?:{_WHENEVER}|usually|often|always|sometimes|normally|mostly)\b")
+_HABIT = lazily(rf"\b(?:{_WHENEVER}|usually|often|always|sometimes|normally|mostly)\b")
 # A thing by its name, and no verb: what was agreed to.
 _NO_VERB = (
     r"(?!.*\b(?:is|are|was|were|has|have|had|do|does|did|can|will|i|you|he|she|it|we|they|what|who|"
     r"how|why|where|problem|idea|way|thank|thanks|worries|bye|see|like)\b)"
 )
-_NAMED = re.compile(
+_NAMED = lazily(
     r"(?:the|that|this|those|these|no|not|two|three|both|neither|none|number|option|a|an|at|on|by|"
     rf"\w+day|half|\d+)\b{_NO_VERB}(?:\W+\w+){{1,8}}"
 )
-_THEN = re.compile(
-    rf"{_NO_VERB}(?!bye|now|well|back|since|until|till|by)(?:\w+,? ){{0,4}}\w+,? then"
-)
+_THEN = lazily(rf"{_NO_VERB}(?!bye|now|well|back|since|until|till|by)(?:\w+,? ){{0,4}}\w+,? then")
 
 
 def decides(sentence: str) -> Literal["whole", "short"] | None:
@@ -438,11 +437,11 @@ class _Reading:
 
 
 # What was asked for is what the answer settles, in however few words: "Blue."
-_ASKED = re.compile(
+_ASKED = lazily(
     r"(?i)\b(?:which|what|who|whom|whose|where|when|or|how (?:many|much|long|often|far|early|late|"
     r"soon|big|large|small|wide|high|old|tall|hot))\b"
 )
-_OFFERED = re.compile(
+_OFFERED = lazily(
     r"(?i)\b(?:anything|something else|what else|help you|can i do|may i do|going on|you up to)\b"
 )
 
@@ -454,7 +453,7 @@ def _replies(sentence: str, asked: str) -> bool:
     return consent(sentence) is None and bool(re.search(r"\w\w|\d", sentence))
 
 
-_AGREED = re.compile(r"(?i)\b(?:we|you|we've|you've) (?:have )?(?:decided|agreed|settled)\b")
+_AGREED = lazily(r"(?i)\b(?:we|you|we've|you've) (?:have )?(?:decided|agreed|settled)\b")
 _A_TOPIC, _A_NOTE = 2, 3  # words that say something
 _COMMON, _SHARE = 2, 0.6
 
@@ -506,7 +505,7 @@ def paths(arguments: Mapping[str, Any]) -> Iterable[str]:
             yield clean_line(name, 160)
 
 
-_ASKED_FOR = re.compile(
+_ASKED_FOR = lazily(
     r"(?i)^(?:(?:can|could|would|will) (?:you|we|i)\b|i(?:'d| would) (?:like|love) (?:you )?to\b|"
     r"i (?:need|want) (?:you )?to\b|i(?:'m| am) (?:trying|going|looking) to\b|"
     r"(?:help|tell|show) me\b|we (?:need|want|have) to\b|let'?s\b|please\b|to\b|with\b|about\b|"

@@ -12,7 +12,16 @@ import re
 from itertools import pairwise
 
 from vivavoce.language.en.numbers import numbers_in
-from vivavoce.language.en.times.pieces import Correction, Every, From, Hour, Negation, Part, Until
+from vivavoce.language.en.times.pieces import (
+    Correction,
+    Every,
+    From,
+    Hour,
+    Negation,
+    Part,
+    Until,
+    Weekday,
+)
 from vivavoce.language.en.times.reading import find, read, without
 
 # Patterns are text, compiled when first used: that takes longer than a start may.
@@ -60,7 +69,6 @@ _LATER = (
     r"(?i)\b(?:later|longer|back|off|out|along|down the road|push\w*|shove\w*|shunt\w*|kick\w*|"
     r"bump\w*|slide|knock\w*|delay\w*|postpon\w*|after|move\b[^.!?]{0,60}\bon)\b"
 )
-_WEEKDAY = r"(?i)\b(?<!next )((?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
 _ANCHORED = (
     r"(?i)\b(?:before|after|prior to|ahead of|from)\s+"
     r"((?:that|it|this|the|my|our|his|her|their|we|i)\b[^.,;!?]*)"
@@ -114,6 +122,12 @@ def each_hour(text: str) -> list[str]:
 def repeats_in(text: str) -> list[str]:
     repeated = [mention.words for mention in find(text) if "repetition" in mention.says]
     return repeated or _RULE.findall(text[:_LONGEST])
+
+
+def several_days(text: str) -> bool:
+    """ "Tuesday and Thursday"."""
+    days = {one.piece.day for one in read(text).found if isinstance(one.piece, Weekday)}
+    return len(days) > 1
 
 
 def places_in(text: str) -> list[str]:
@@ -244,11 +258,6 @@ def brought_in(words: str, said: str) -> str:
     long = amount["long"]
     far = re.search(_UNIT.removesuffix("|$"), long) and not re.search(_DIRECTED, long)
     return f"{long} earlier" if far else words
-
-
-def the_next(words: str) -> str:
-    """With "next" before the day of the week."""
-    return re.sub(_WEEKDAY, r"next \1", words, count=1)
 
 
 def beside(text: str) -> str:

@@ -357,6 +357,12 @@ def redact_encoded(text: str) -> str:
     return text if kept == value else json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
 
 
+def redact_lines(text: str) -> str:
+    """The same for lines of it, of which most have nothing in them: one look at all of them takes a
+    third of the time of one at each."""
+    return "\n".join(map(redact_encoded, text.split("\n"))) if _look(text) else text
+
+
 def redact_dictated(text: str) -> str:
     """Card numbers as they are dictated: in words, "four double one one", or with pauses,
     "4111, 1111, 1111, 1111". Those in one piece are `redact`'s."""

@@ -254,7 +254,7 @@ class _Question(Record):
                 return replace(other, words=self.words)
             at = shifted(other.at, shift.amount, shift.sign)
             return self._ahead(replace(other, at=at, clock=at.time(), day=at.date(), other=None))
-        named = self._day(rest, beside=True)
+        named = self._day(rest)
         if not isinstance(named, date):
             if rest.hours and not rest.days and self.anchor is None:
                 return self._answer(missing=("day",))
@@ -350,7 +350,7 @@ class _Question(Record):
             return self._ahead(found[-1])
         return self._with_other(coming[0], on, hours)
 
-    def _day(self, known: Said, *, beside: bool = False) -> date | Either | None:
+    def _day(self, known: Said) -> date | Either | None:
         """The day that is named; None where none is, or none that is known."""
         calendar = self._calendar()
         amount = known.from_now or known.span
@@ -369,7 +369,6 @@ class _Question(Record):
         if known.start is not None and not known.days:
             others = [known.start]
         weeks = [day for day in others if isinstance(day, p.Period) and day.unit == "week"]
-        beside = beside or known.shift is not None
         if weekdays and weeks:
             return calendar.within(weekdays[0], weeks[0])
         if weeks and self.anchor is not None and weeks[0].ahead and not weeks[0].edge:
@@ -387,8 +386,7 @@ class _Question(Record):
             return Either((found,)) if clash and isinstance(found, date) else found
         if not weekdays:
             return None
-        past_today = self._over_today()
-        meant = {calendar.day(day, past_today=past_today, beside=beside) for day in weekdays}
+        meant = {calendar.day(day) for day in weekdays}
         if len(meant) == 1:
             return next(iter(meant))
         each = [day.days if isinstance(day, Either) else (day,) for day in meant if day]
@@ -405,14 +403,6 @@ class _Question(Record):
                 for day in days
             )
             and len(days) == 1
-        )
-
-    def _over_today(self) -> bool:
-        """Is the hour that was said over today?"""
-        hours = self._hours(self.now.date())
-        return hours.said and all(
-            self._instant(self.now.date() + hours.next_day * _DAY, clock) <= self.now
-            for clock in hours.times
         )
 
     def _unclear_day(self) -> bool:

@@ -100,6 +100,13 @@ _BROUGHT_UP = re.compile(
 )
 
 
+_SPOKEN_OF = re.compile(
+    r"(?i)(?:^|[.;!?]\s+)(?:\w+,\s+)?(?P<what>(?:the|my|our|his|her|their|this)\b[^.,;!?]{2,40}?)\s*"
+    r"(?:'s\b|\b(?:is|are|was|were|runs?|ran|expires?|ends?|ended|needs?|wants?|has|have|comes?|came|"
+    r"goes|went|broke|leaks?|stopped|starts?|started|arrives?|arrived|closes?|opens?|falls)\b)"
+)
+
+
 def asked_for(said: str) -> tuple[int, int] | None:
     """Where in it the words are that name what is asked for: "buy stamps" in "and remind me to buy
     stamps". None where nothing is named so; where the asking is all there is, they are empty."""
@@ -188,8 +195,8 @@ def of_whom(title: str, words: str, said: str) -> str:
     at = said.casefold().find(words.casefold().strip())
     if pointed is None or at <= 0:
         return title
-    found = [m["what"] for m in _BROUGHT_UP.finditer(said[:at])]
-    what = found[-1].strip(" ,") if found else ""
+    found = [m for one in (_BROUGHT_UP, _SPOKEN_OF) for m in one.finditer(said[:at])]
+    what = max(found, key=lambda m: m.start())["what"].strip(" ,") if found else ""
     return f"{pointed['verb']} {what}{pointed['rest']}" if says_something(what) else title
 
 

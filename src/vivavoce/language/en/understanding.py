@@ -138,11 +138,9 @@ def _asked(found: Resolution, words: str) -> When:
 
 
 def _which(found: Resolution) -> str:
-    """A question where "Friday" can be today or in a week, and "next Friday" this week's."""
+    """A question where "next Friday" can be this week's."""
     first, *more = found.choices
     if len({day.weekday() for day in found.choices}) > 1 or not more:
         return "Which of those days should it be?"
     name, later = f"{first:%A}", more[-1]
-    if "next" in found.words.lower():
-        return f"Do you mean this {name}, {date_words(first)}, or {name}, {date_words(later)}?"
-    return f"Do you mean today or next {name}, {date_words(later)}?"
+    return f"Do you mean this {name}, {date_words(first)}, or {name}, {date_words(later)}?"

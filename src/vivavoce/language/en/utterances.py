@@ -169,6 +169,24 @@ def keeps_hours(text: str) -> bool:
     return _KEEP_HOURS.search(text) is not None
 
 
+_ANNOUNCES = re.compile(
+    r"(?i)\b(?:things|reminders|jobs|errands|tasks|appointments|stuff|bits|calls|chores)\b"
+)
+
+
+def announces(text: str) -> bool:
+    """ "There are three things tomorrow": they come next."""
+    return _ANNOUNCES.search(text) is not None
+
+
+_CALLS_IT = re.compile(r"(?i)\b(?:call|make|let'?s say|say|have|put|change) (?:it|that)\b")
+
+
+def calls_it(text: str) -> bool:
+    """ "Call it the end of the year": another value for what there is."""
+    return _CALLS_IT.search(text) is not None
+
+
 _COUNTS = re.compile(
     r"(?i)\bhow (?:many|much)\b[^.;!?]{0,40}\b(?:things?|tasks?|reminders?|items?|appointments?|"
     r"jobs|plans|entries|stuff|to[- ]?dos?)\b[^.;!?]{0,60}\b(?:i|me|my|list|there|left|open)\b"

@@ -102,6 +102,7 @@ class _Restore(Part):
     turns: int = Field(default=10, ge=0, le=200)
 
 
+_Hint = Annotated[str, Field(min_length=2, max_length=120, pattern=r"^[^\n]*\S[^\n]*$")]
 _ProviderName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
 
 
@@ -131,6 +132,8 @@ class AgentFile(Part):
     """Of the conversations that begin with it (seed 004 §8)."""
     orchestrator: Literal["embedded"] | Backend = "embedded"
     """`embedded` is the built-in one; elsewhere the word is the engine's."""
+    hints: tuple[_Hint, ...] = Field(default=(), max_length=8)
+    """What one could say to it, for those who have not said anything yet."""
     words: _Words = Field(default_factory=dict)
     """Its own sentences by occasion (`OCCASIONS`), several to vary."""
 
@@ -220,7 +223,7 @@ def find_agent(name_or_path: str | Path, agents_dir: Path | None = None) -> Path
     """The folder of an agent: a path as it is, a name in the usual places."""
     given = Path(name_or_path)
     if given.name != str(name_or_path) or str(name_or_path) in (".", ".."):
-        return given
+        return given.absolute()  # "./here" would else be a name to whoever is asked next
     for root in agent_roots(agents_dir):
         if (root / given / "agent.yaml").is_file():
             return root / given

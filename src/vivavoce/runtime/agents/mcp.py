@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from vivavoce.runtime.agents.yaml_file import Part
+from vivavoce.runtime.ports import APP
 from vivavoce.wire.values import Record
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -77,7 +78,13 @@ def filled(text: str, environment: Mapping[str, str], missing: dict[str, None]) 
     return _REFERENCE.sub(value, text).replace("$${", "${")
 
 
-_Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
+def _of_nobody_else(value: str) -> str:
+    if value == APP:
+        raise ValueError(f"be another name: what apps bring is known as '{APP}'")
+    return value
+
+
+_Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$"), AfterValidator(_of_nobody_else)]
 _Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 _Header = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$")]
 

@@ -210,7 +210,8 @@ def _reasons(errors: Sequence[Any], keys: Collection[str]) -> str:
         case "missing":
             return "is missing"
         case "extra_forbidden":
-            near = difflib.get_close_matches(str(first["loc"][-1]), keys, n=1)
+            unknown = str(first["loc"][-1])  # here; elsewhere in the file it may be one
+            near = difflib.get_close_matches(unknown, [key for key in keys if key != unknown], n=1)
             return "there is no such key" + did_you_mean(near)
     wanted = " or ".join(dict.fromkeys(map(_wanted, errors)))
     if any(error["type"] == UNTOLD for error in errors):

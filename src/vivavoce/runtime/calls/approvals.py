@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -56,12 +57,20 @@ from vivavoce.wire.records.work import (
 
 _SHOWN = 120  # characters of what a call is about to do, in the question
 _WORK = 1_000  # tasks whose reading is remembered
+_UNFIT, _LONGEST_NAME = re.compile(r"[^A-Za-z0-9_-]+"), 64
+"""Of names of tools, as function calling has them."""
 _PIN = "mcp:"
 """Before a server's name: what it says of its tools, as the user agreed to it. No tool has it."""
 
 
 class NotPermitted(Forbidden):
     """The policy forbids it, or the user did not say yes."""
+
+
+Asking = Callable[[], Awaitable[None]]
+
+
+async def _nothing() -> None: ...
 
 
 class Gatekeeper:
@@ -93,10 +102,12 @@ class Gatekeeper:
         task_id: str | None,
         role: Role = "operator",
         others: Toolbox | None = None,
+        *,
+        asking: Asking = _nothing,
     ) -> VivavoceError | None:
         """None: it may run. `wants` is what it is about to do: "run the tests"; `role` is of
         whoever wants it; `others` has the tools of a client beside the server's own, where there
-        is one: what it says of them was read."""
+        is one: what it says of them was read. `asking` is done before somebody is asked."""
         try:
             verdict = await self._verdict(
                 call,
@@ -109,6 +120,7 @@ class Gatekeeper:
                 task_id=task_id,
                 role=role,
                 others=others,
+                asking=asking,
             )
         except RateLimited as fault:
             return fault
@@ -120,7 +132,9 @@ class Gatekeeper:
     async def permitted(
         self, tool: str, arguments: Mapping[str, Any], question: str, task: Task
     ) -> bool:
-        """For what an agent does with tools of its own; they are taken to change things."""
+        """For what an agent does with tools of its own; they are taken to change things. They are
+        called whatever somebody else called them."""
+        tool = _UNFIT.sub("_", tool)[:_LONGEST_NAME] or "_"
         wants = f"do this: {question}" if question else f"use {tool}"
         if self._tools is not None and self._definition(tool) is not None:
             wants = self._tools.wants(tool, arguments)  # one of ours, under our words
@@ -172,6 +186,7 @@ class Gatekeeper:
         task_id: str | None = None,
         role: Role = "operator",
         others: Toolbox | None = None,
+        asking: Asking = _nothing,
     ) -> Literal["allow", "deny", "refused"]:
         """The policy's, or the user's where it says so."""
         auto = self._auto_approve(about.session_id)
@@ -206,6 +221,7 @@ class Gatekeeper:
             return "allow"
         if pin is None and await self._approvals.stands(about, tool, arguments, role):
             return "allow"
+        await asking()
         granted = await self._approvals.ask(
             about,
             tool,

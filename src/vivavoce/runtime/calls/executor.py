@@ -398,29 +398,13 @@ class ToolExecutor:
         description = clean_line(tools.describe(request.name, arguments))
         progress = Progress(self._journal, self._clock, call, forgotten)
         begun = first = self._clock.monotonic()
+        result: str | ToolOutput | VivavoceError | None
         try:
             try:
-                estimate = self._pace.guess(call.tool, description)
-                if not request.again:
-                    started = write.started(call, description, ordinal, estimate)
-                    begins = [*started, *self._room(call.user_id)]
-                    await self._stored(begins, call, lasting=_waits(request))
+                permit = self._permit(request, call, arguments, description, ordinal, recorded)
+                result = await permit
             except PayloadTooLarge as fault:  # the user has stored what they may
                 return await self._refuse(request, call, fault)
-            recorded()
-            # Recorded first: a yes may take a minute, and after a crash in it the call has its end.
-            result: str | ToolOutput | VivavoceError | None = None
-            if self._gate is not None:
-                changes = tools.changes(request.name, arguments)
-                wants, of = tools.wants(request.name, arguments), request.task_id
-                beside = request.tools or request.beside
-                admit = partial(
-                    self._gate.admit,
-                    *(call, changes, arguments, wants, of, request.role, beside),
-                )
-                result = await (
-                    there(self._clock, admit, call_id=call.id) if _waits(request) else admit()
-                )
             ran = result is None
             if result is None:
                 begun = self._clock.monotonic()
@@ -438,7 +422,7 @@ class ToolExecutor:
             except Exception:
                 log.exception("Cancelled call not recorded", extra=fields(call_id=call.id))
             raise
-        duration = self._since(begun)
+        duration = self._since(begun) if ran else 0  # a wait for a yes is no work
         if isinstance(result, VivavoceError):
             outcome, output, status = failed(result, duration), "", CallStatus.FAILED
         else:
@@ -458,6 +442,53 @@ class ToolExecutor:
         if self._changed is not None and outcome.files_changed and request.origin in _BESIDE:
             await self._changed(done, outcome.files_changed, request.role)
         return outcome
+
+    async def _permit(
+        self,
+        request: ToolRequest,
+        call: ToolCall,
+        arguments: Mapping[str, Any],
+        description: str,
+        ordinal: float,
+        recorded: Callable[[], None],
+    ) -> VivavoceError | None:
+        """None: it runs now, and that is told. It is stored before anyone is asked: a yes may take
+        a minute, and after a crash in it the call has its end."""
+        tools, asked = request.tools or self._tools, False
+
+        async def store(*told: Change) -> None:
+            nonlocal asked
+            changes = list(told)
+            if not (asked or request.again):
+                asked_for = write.asked_for(call, description, ordinal)
+                changes = [*asked_for, *self._room(call.user_id), *told]
+            if changes:
+                await self._stored(changes, call, lasting=_waits(request))
+            asked = True
+            recorded()
+
+        fault: VivavoceError | None = None
+        if self._gate is not None:
+            admit = partial(
+                self._gate.admit,
+                call,
+                tools.changes(request.name, arguments),
+                arguments,
+                tools.wants(request.name, arguments),
+                request.task_id,
+                request.role,
+                request.tools or request.beside,
+                asking=store,
+            )
+            fault = await (
+                there(self._clock, admit, call_id=call.id) if _waits(request) else admit()
+            )
+        if fault is not None or (request.again and not asked):
+            await store()
+        else:
+            estimate = self._pace.guess(call.tool, description)
+            await store(write.started(call, description, estimate, self._clock.now()))
+        return fault
 
     def _left(self, request: ToolRequest, waited: float) -> float:
         """Seconds for the tool, of what the caller gives the whole. Who waited longer than that

@@ -191,6 +191,8 @@ def _helpful(fault: VivavoceError) -> dict[str, Any]:
         "question": details.get("question"),
         "missing": missing,
         "choices": details.get("choices"),
+        # It failed for now only: nobody may say that nothing came of it.
+        "status": "pending" if details.get("kept") else None,
     }
     return {name: value for name, value in found.items() if value}
 

@@ -168,8 +168,14 @@ class Facts(Value):
 def concerns(tool: str, definition: ToolDefinition | None) -> bool:
     """Can it send or write at all? Of others nobody need know what was read."""
     harmless = definition is None or (definition.trusted and not definition.changes)
-    of_server = definition is not None and bool(definition.server) and not harmless
-    return tool in WRITING or tool in SENDING or of_server or _is_intent(definition)
+    if _is_foreign(definition):
+        return not harmless
+    return tool in WRITING or tool in SENDING or _is_intent(definition)
+
+
+def _is_foreign(definition: ToolDefinition | None) -> bool:
+    """A tool of somebody else's is no tool of ours, whatever it is called."""
+    return definition is not None and bool(definition.server)
 
 
 def _is_intent(definition: ToolDefinition | None) -> bool:
@@ -192,10 +198,10 @@ def source_to_name(
     """
     if not facts.read:
         return None
+    if definition is not None and _is_foreign(definition):
+        return _of_server(definition, facts)
     if tool in WRITING:
         return _of_writing(tool, arguments, place, facts)
-    if definition is not None and definition.server:
-        return _of_server(definition, facts)
     match tool:
         case "web_fetch":
             fine = _may_open(str(arguments.get("url", "")), facts, hosts)
@@ -413,6 +419,8 @@ def read_by(
 ) -> Read | None:
     """What a call that ran brought in; None where it was nothing of others."""
     definition = known(tool)
+    if definition is not None and _is_foreign(definition):
+        return Read(Source("server", definition.server))
     if tool in _NOTHING or _is_intent(definition):
         return None
     there: frozenset[str] = frozenset()
@@ -436,8 +444,6 @@ def read_by(
             kind = "told names" if any(map(tells, names)) else "names"
         case "web_search":
             there = frozenset(re.findall(r"^   (https?://\S+)$", output, re.MULTILINE))
-        case _ if definition is not None and definition.server:
-            kind, name = "server", definition.server
         case _ if kind == "tool":
             name = tool
     # What our own tools say of a failure is ours; but an edit shows what is there instead.

@@ -80,22 +80,22 @@ def milliseconds(at: datetime) -> float:
     return at.timestamp() * 1000
 
 
-def started(
-    call: ToolCall, description: str, ordinal: float, estimate: int | None = None
-) -> list[Change]:
+def asked_for(call: ToolCall, description: str, ordinal: float) -> list[Change]:
+    """What is stored before anyone says that it may run."""
+    return [Put(call), *call_entry(call, description, ordinal)]
+
+
+def started(call: ToolCall, description: str, estimate: int | None, now: datetime) -> Change:
+    """It runs from now on: told once nobody has to say yes any more."""
     event = ToolStarted(
         session_id=call.session_id,
-        timestamp=call.started_at,
+        timestamp=now,
         call_id=wire_id(call),
         tool_name=call.tool,
         description=description,
         estimated_duration=estimate,
     )
-    return [
-        Put(call),
-        *call_entry(call, description, ordinal),
-        announce(event, call),
-    ]
+    return announce(event, call)
 
 
 def progressed(

@@ -60,6 +60,8 @@ _SHOWN: dict[str, Shown] = {
 }
 _REMEMBERED = 256  # of our own calls that are over: a late answer to one is no mistake
 _WORKING = ("thinking", "speaking")
+_STATE, _SPEAK = "state-", "speak-"
+_OUR_CALLS = (_STATE, _SPEAK, confirm.CALL)
 
 
 class Asked(Value):
@@ -149,7 +151,7 @@ class Link:
             self._tell_state()
 
     def _tell_state(self) -> None:
-        call_id = f"state-{new_id()}"
+        call_id = f"{_STATE}{new_id()}"
         self._finish(call_id)  # whatever comes of it, nobody waits for it
         arguments = orjson.dumps({"state": self._shown}).decode()
         self.push(ToolCall(call_id=call_id, name=SET_STATE, arguments=arguments))
@@ -267,10 +269,13 @@ class Link:
                 self._saying.pop(item_id, None)
                 if item_id not in self._said and event.transcript.strip():
                     self._remember(item_id)
+                    # While another answer is read out no phase says that this one was made.
+                    self._expecting = False
                     self.push(AssistantSpeechFinal(text=event.transcript))
             case SessionStatus(state=state) if state in _SHOWN:
                 self._move(_SHOWN[state])
             case ErrorOccurred():
+                self._expecting = False
                 self.refuse("bedrock_error", event.message)
             case _:
                 pass
@@ -307,7 +312,7 @@ class Link:
         tell: bool = True,
     ) -> None:
         """The same piece of the same answer has the same id, after a restart too."""
-        call_id = f"speak-{named}" + (f"-{start}" if start else "")
+        call_id = f"{_SPEAK}{named}" + (f"-{start}" if start else "")
         self._reading = Reading(call_id, item_id, start, over)
         self._ask(call_id, SPEAK, orjson.dumps({"text": text}).decode(), tell=tell)
 
@@ -342,8 +347,11 @@ class Link:
         return replace(request, beside=tools)
 
     async def _free(self, call_id: str) -> bool:
-        """May the model's own name for a call be its name?"""
-        if not is_call_id(call_id) or call_id in self._names or call_id in self._over:
+        """May the model's own name for a call be its name? What the server itself asks the runtime
+        has names of its own, and an answer is known by them."""
+        if not is_call_id(call_id) or call_id.startswith(_OUR_CALLS):
+            return False
+        if call_id in self._names or call_id in self._over:
             return False
         if await self._store.tool_call(call_id, user_id=self.user_id) is not None:
             return False

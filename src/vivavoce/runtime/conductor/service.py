@@ -28,6 +28,7 @@ from vivavoce.errors import (
     ModelUnavailable,
     ProviderError,
     RateLimited,
+    SaidOtherwise,
     SessionNotFound,
     Unauthorized,
     Unavailable,
@@ -86,12 +87,21 @@ class NotYours(VivavoceError):
     """The session is somebody else's."""
 
 
+def _weight(tool: Tool) -> int:
+    """Raises `InvalidRequest`."""
+    try:
+        return max(A_TOOL, len(orjson.dumps(dict(tool.input_schema))))
+    except TypeError:  # how orjson says that it is too deep
+        told = f"The schema of the tool '{tool.name}' is nested too deeply."
+        raise InvalidRequest(told) from None
+
+
 def code_of(fault: VivavoceError) -> ServerCode:
     """As the protocol has it."""
     match fault:
         case ProviderError() | EngineFault():
             return "bedrock_error"
-        case InvalidRequest():
+        case InvalidRequest() | SaidOtherwise():
             return "invalid_event"
         case Unauthorized() | Forbidden():
             return "no_session"
@@ -314,9 +324,7 @@ class Conductor:
         if link is not None and same and start.tools in (None, link.wanted):
             return None
         tools = start.tools or ()
-        sizes = (len(orjson.dumps(dict(one.input_schema))) for one in tools)
-        weight = sum(max(A_TOOL, size) for size in sizes)
-        await self._wait(self._schemas.take(of[0], weight))
+        await self._wait(self._schemas.take(of[0], sum(map(_weight, tools))))
         can = self._parts.provider.capabilities
         async with self._looking:
             return await self._offer(

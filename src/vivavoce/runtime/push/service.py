@@ -17,12 +17,13 @@ import asyncio
 import hashlib
 import logging
 import secrets
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol
 from urllib.parse import urlsplit
+from weakref import WeakValueDictionary
 
 import orjson
 
@@ -66,12 +67,14 @@ log = logging.getLogger(__name__)
 
 KEY = "nk_"
 MOST_DEVICES = 10
-_MOST_NOTED = 1000  # events that wait to be looked at
+_MOST_NOTED, _MOST_NOTED_OF_USER = 1000, 100  # events that wait to be looked at
 _CLAIM = timedelta(seconds=15)
 POST_SECONDS = 10.0
 _PAGE = timedelta(seconds=10)
 """For a page that is open: it shows what there is, and says that it was seen."""
-_AT_ONCE = 16
+_AT_ONCE, _OF_USER = 32, 4
+_LOOK_AGAIN = 1.0
+"""Where somebody has as many on their way as one may have: what is due of others is seen then."""
 _POLL_SECONDS = 30.0
 """For what other servers left behind."""
 _FAULT_SECONDS = 5.0
@@ -92,6 +95,13 @@ _NAMES = {"due": "reminder_id", "approval": "approval_id", "question": "question
 Action = Literal["done", "snooze", "yes", "no", "answer-0", "answer-1", "seen"]
 Presence = Literal["call", "page", "none"]
 """Where somebody is: in a call, at a page of theirs that is open, or neither."""
+
+
+class Allowed(Value):
+    """An endpoint: where it is dialled, and the name that is the same however it is spelled."""
+
+    url: str
+    name: str
 
 
 class Refused(Exception):
@@ -134,7 +144,8 @@ class Push:
         clock: Clock,
         key: Callable[[], PushKey],
         post: Post,
-        allowed: Callable[[str], None],
+        allowed: Callable[[str], Allowed],
+        good: Callable[[PushSubscription], Awaitable[bool]],
         where: Where,
         agenda: Agenda,
         reminders: Reminders,
@@ -145,16 +156,22 @@ class Push:
         per_hour: int = 60,
     ) -> None:
         """`key` is asked for when it is needed, in a thread. `allowed` raises `InvalidRequest` for
-        an endpoint to which nothing would be sent."""
+        an endpoint to which nothing would be sent. `good`: would whatever a browser subscribed
+        with still open the door?"""
         self._store, self._journal, self._clock = store, journal, clock
         self._make_key, self._post, self._allowed, self._where = key, post, allowed, where
+        self._good = good
         self._agenda, self._reminders, self._work = agenda, reminders, work
         self._questions, self._approvals = questions, approvals
         self._notices = Notices(store, work, questions, time_zone=time_zone)
         self._often = Window(per_hour, 3600, clock=clock, what="notices")
         self._key: PushKey | None = None
         self._making = asyncio.Lock()
-        self._heard: deque[tuple[LogEvent, bool]] = deque(maxlen=_MOST_NOTED)
+        self._subscribing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._heard: deque[tuple[LogEvent, bool]] = deque()
+        self._heard_of: Counter[str] = Counter()
+        self._on_its_way: Counter[str] = Counter()
+        """Of each user: notices that are being sent."""
         self._woken = asyncio.Event()
         for kind in _PREFIXES:
             journal.heed(kind, self._hear, lambda: False)
@@ -168,30 +185,44 @@ class Push:
         return await self._store.push_subscriptions(user_id=user_id)
 
     async def subscribe(
-        self, user_id: str, endpoint: str, p256dh: str, auth: str, *, device: str, role: Role
+        self,
+        user_id: str,
+        endpoint: str,
+        p256dh: str,
+        auth: str,
+        *,
+        device: str,
+        role: Role,
+        token: str | None = None,
     ) -> PushSubscription:
-        """Again is the same one, with what is said now. Raises `InvalidRequest`, `Conflict` where
-        the browser is known as somebody else's with other keys, `RateLimited`."""
-        self._allowed(endpoint)
+        """Again is the same one, with what is said now. `token` is the name of the server's token
+        that was shown. Raises `InvalidRequest`, `Conflict` where the browser is known as somebody
+        else's with other keys, `RateLimited`."""
+        allowed = self._allowed(endpoint)
         await asyncio.to_thread(point_of, p256dh)
         secret_of(auth)
         now = self._clock.now()
         wanted = PushSubscription(
-            id=entry_id("push", endpoint),
+            id=entry_id("push", allowed.name),
             user_id=user_id,
-            endpoint=endpoint,
+            endpoint=allowed.url,
             p256dh=p256dh,
             auth=auth,
             device=clean_line(device, 100),
             role=role,
+            token=token,
             created_at=now,
             updated_at=now,
         )
-        changes: list[Change] = []
+        async with self._subscribing.setdefault(user_id, asyncio.Lock()):
+            return await self._subscribed(wanted)
+
+    async def _subscribed(self, wanted: PushSubscription) -> PushSubscription:
+        user_id, changes = wanted.user_id, list[Change]()
         known = await self._store.push_subscription(wanted.id)
         if known is not None and known.user_id != user_id:
             # Whoever has the browser has its secret too; the address alone is not enough.
-            if not secrets.compare_digest(known.auth, auth):
+            if not secrets.compare_digest(known.auth, wanted.auth):
                 raise Conflict("This browser is subscribed for another user.")
             changes.append(DropPush(known.id, known.user_id))
             known = None
@@ -226,6 +257,7 @@ class Push:
         if self._clock.now() >= taken.expires_at:
             raise TokenExpired("This notice is too old to answer")
         about, user_id = str(taken.data["about"]), taken.user_id
+        await self._check_browser(taken)
         kind, _, name = about.partition(":")
         role: Role = taken.data["role"]
         if action == "seen":
@@ -250,6 +282,13 @@ class Push:
                     await self._answer(taken, name, str(choices[number]), role)
                     return Acted(action)
         raise InvalidRequest(f"This notice has no button '{action}'", field="action")
+
+    async def _check_browser(self, taken: OneTimeKey) -> None:
+        """A browser that takes no more notices answers none either: it may be lost, or somebody
+        else's by now. Raises `Unauthorized`."""
+        to = await self._store.push_subscription(str(taken.data["subscription"]))
+        if to is None or to.user_id != taken.user_id or not await self._good(to):
+            raise Unauthorized("The notice is of a browser that takes no more of them")
 
     async def _snooze(self, taken: OneTimeKey, reminder_id: str) -> Acted:
         found = await self._store.reminders_named([reminder_id])
@@ -277,9 +316,11 @@ class Push:
 
     def _hear(self, event: LogEvent) -> None:
         """At once, before anybody is told otherwise: was there nobody to tell?"""
-        if len(self._heard) == self._heard.maxlen:
+        if len(self._heard) >= _MOST_NOTED or self._heard_of[event.user_id] >= _MOST_NOTED_OF_USER:
             log.warning("Too much happens at once for all of it to become notices")
+            return
         self._heard.append((event, not self._where.near(event.user_id)))
+        self._heard_of[event.user_id] += 1
         self._woken.set()
 
     async def _note(self) -> None:
@@ -292,6 +333,8 @@ class Push:
             except Exception as fault:  # one that fails must not hold up the others
                 log.error("A notice could not be noted", extra=failure(fault))
             self._heard.popleft()
+            self._heard_of[event.user_id] -= 1
+            self._heard_of += Counter()  # forgets who has none
 
     async def _noted(self, event: LogEvent, alone: bool) -> None:
         found = await self._store.push_subscriptions(user_id=event.user_id)
@@ -352,28 +395,38 @@ class Push:
     async def run(self) -> None:
         """For ever."""
         begun = False
-        while True:
-            try:
-                if not begun:
-                    await self._catch_up()
-                    begun = True
-                self._woken.clear()
-                await self._note()
-                wait = await self._round()
-            except Exception as fault:  # the boundary of this task: the store may be away
-                log.error("Notices could not be looked at", extra=failure(fault))
-                wait = _FAULT_SECONDS
-            await self._pause(wait)
+        async with asyncio.TaskGroup() as sending:
+            while True:
+                try:
+                    if not begun:
+                        await self._catch_up()
+                        begun = True
+                    self._woken.clear()
+                    await self._note()
+                    wait = await self._round(sending)
+                except Exception as fault:  # the boundary of this task: the store may be away
+                    log.error("Notices could not be looked at", extra=failure(fault))
+                    wait = _FAULT_SECONDS
+                await self._pause(wait)
 
-    async def _round(self) -> float:
-        """Send what is due; how long until there is more to do."""
-        now = self._clock.now()
-        due = await self._store.claim_pushes(now=now, until=now + _CLAIM, limit=_AT_ONCE)
-        async with asyncio.TaskGroup() as group:
-            for message in due:
-                group.create_task(self._send_quietly(message))
-        if len(due) == _AT_ONCE:
+    async def _round(self, sending: asyncio.TaskGroup) -> float:
+        """Send what is due; how long until there is more to do. A push service may keep us waiting,
+        and it is its user who named it: nobody waits for another's, and nobody has all places."""
+        now, busy = self._clock.now(), self._on_its_way
+        free = _AT_ONCE - busy.total()
+        full = [user_id for user_id, count in busy.items() if count >= _OF_USER]
+        if free <= 0:
+            return _POLL_SECONDS  # or until one has been sent
+        due = await self._store.claim_pushes(
+            now=now, until=now + _CLAIM, limit=free, of_user=_OF_USER, but=full
+        )
+        for message in due:
+            self._on_its_way[message.user_id] += 1
+            sending.create_task(self._send_quietly(message), name="notice")
+        if due:
             return 0.0
+        if full:
+            return _LOOK_AGAIN
         coming = await self._store.next_push()
         if coming is None:
             return _POLL_SECONDS
@@ -394,11 +447,19 @@ class Push:
             await self._send(message)
         except Exception as fault:  # one that fails must not hold up the others
             log.error("A notice failed", extra=failure(fault, message=message.id))
+        finally:
+            self._on_its_way[message.user_id] -= 1
+            self._on_its_way += Counter()  # forgets who has none
+            self._woken.set()
 
     async def _send(self, message: PushMessage) -> None:
         to = await self._store.push_subscription(message.subscription_id)
         if to is None:
             return  # it went with its browser
+        if not await self._good(to):
+            log.info("A browser's token opens nothing any more", extra=fields(subscription=to.id))
+            await self._journal.commit([DropPush(to.id, to.user_id)])
+            return
         now = self._clock.now()
         if now >= message.expires_at:
             await self._settle(message, "dropped", "too late")
@@ -435,7 +496,8 @@ class Push:
         """What the push service answered, 0 for nothing; and why, where that is known."""
         own, now = await self._ready(), self._clock.now()
         value = KEY + secrets.token_urlsafe(32)
-        data = {"about": message.about, "role": to.role, **message.data, **dict(notice.ids)}
+        data = {**message.data, **dict(notice.ids)}
+        data |= {"about": message.about, "role": to.role, "subscription": to.id}
         data.pop("question", None)
         key = OneTimeKey(
             digest=_digest(value),

@@ -35,7 +35,7 @@ from vivavoce.runtime.sessions.records import closed
 from vivavoce.runtime.sessions.sideband import hang_up
 from vivavoce.runtime.sessions.texting import is_written
 from vivavoce.session.context import gathered, item_of, seeded_items, spoken_items
-from vivavoce.session.events import CallSurvived, End
+from vivavoce.session.events import TAKEN_OVER, CallSurvived, End
 from vivavoce.wire.events import SessionEndRequested, SessionMoved, announce
 from vivavoce.wire.records.talk import (
     Conversation,
@@ -99,7 +99,7 @@ class Elsewhere:
                 or self._parts.registry.get(old.id) is not None
             ):
                 continue
-            how = End("completed")
+            how = End(TAKEN_OVER)
             if not await self.end(old, how, goes_on=True):
                 await self._parts.journal.commit(closed(old, self._parts.clock.now(), how))
 

@@ -205,6 +205,11 @@ def resolve(taken: asyncio.Future[bool] | None, *, value: bool) -> None:
         taken.set_result(value)
 
 
+def _only_news(effects: list[fx.Effect]) -> bool:
+    """A piece of what is being said, and nothing to store: by far the most."""
+    return len(effects) == 1 and isinstance(told := effects[0], fx.Tell) and not told.event.durable
+
+
 def still_news(effects: list[fx.Effect]) -> list[fx.Effect]:
     """Without the deltas of what is complete by now: its whole text was just announced."""
     complete = {
@@ -473,7 +478,8 @@ class LiveSession:
                     after.append(effect)
         if after or posted.taken:
             step = self._outbox
-            step.changes += self.records.write(after, now, self.machine.state)
+            if not _only_news(after):
+                step.changes += self.records.write(after, now, self.machine.state)
             step.after += after
             if posted.taken:
                 step.taken.append(posted.taken)

@@ -20,10 +20,10 @@ from secrets import token_hex
 from typing import Any
 
 from vivavoce.errors import (
-    Conflict,
     InvalidRequest,
     ProviderError,
     RateLimited,
+    SaidOtherwise,
     SessionNotFound,
     Unavailable,
     VivavoceError,
@@ -105,8 +105,8 @@ class Texting:
         role: Role = "operator",
         once: str | None = None,
     ) -> Exchange:
-        """Returns once the message is stored and answered, or the wait is over. Raises `Conflict`
-        where something else was written under the same `once`."""
+        """Returns once the message is stored and answered, or the wait is over. Raises
+        `SaidOtherwise` where something else was written under the same `once`."""
         words = clean_text(text).strip()
         if not words:
             raise InvalidRequest("There is nothing in the message.", field="text")
@@ -153,7 +153,7 @@ class Texting:
         said = await self._said(conversation)
         stored = next((e for e in said if e.data.get("item_id") == written.item_id), None)
         if stored is not None and stored.text != written.text:
-            raise Conflict("Something else was written under this Idempotency-Key.")
+            raise SaidOtherwise("Something else was written under this id before.")
         return stored
 
     async def _known(self, conversation: Conversation, message: Entry) -> Exchange | None:

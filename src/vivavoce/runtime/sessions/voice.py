@@ -11,7 +11,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, field, replace
 from typing import Any
 
-from vivavoce.errors import Conflict, InvalidRequest, ProviderError, SessionNotFound, found
+from vivavoce.errors import (
+    Conflict,
+    InvalidRequest,
+    ProviderError,
+    SessionNotFound,
+    TakenOver,
+    found,
+)
 from vivavoce.runtime.people.profile import UserContext
 from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.runtime.provider.providers import at
@@ -31,7 +38,15 @@ from vivavoce.runtime.sessions.profile import (
 from vivavoce.runtime.sessions.records import answered_by, begun
 from vivavoce.runtime.sessions.texting import Exchange, Texting
 from vivavoce.session.context import History
-from vivavoce.session.events import Created, End, Inform, MoveFailed, MoveWanted, Reconfigure
+from vivavoce.session.events import (
+    TAKEN_OVER,
+    Created,
+    End,
+    Inform,
+    MoveFailed,
+    MoveWanted,
+    Reconfigure,
+)
 from vivavoce.session.policy import Setup
 from vivavoce.session.state import Phase
 from vivavoce.wire.events import SessionMoved, announce
@@ -124,6 +139,8 @@ class Voice:
         another role by now."""
         live = self.live(session_id, user_id)
         session = None if live is None else live.records.session
+        if live is None:
+            await self._check_left(session_id, user_id)
         if live is None or session is None or not session.voice or session.role != role:
             return await self.restore(session_id, user_id, role)
         waiting = Waiting("reconnect", GREET_RECONNECTED)
@@ -143,6 +160,13 @@ class Voice:
             raise
         self.connector.expect(session_id, waiting)
         return Opened(session=live.records.session, tools=self.maker.offered(live))
+
+    async def _check_left(self, session_id: str, user_id: str) -> None:
+        """Raises `TakenOver` while its user talks in another place. Two windows that reconnect by
+        themselves would take it from each other for ever; `restore` is somebody's wish."""
+        session, conversation = await self._find(session_id, user_id)
+        if session.end_reason == TAKEN_OVER and await self._talking(conversation):
+            raise TakenOver("This conversation goes on in another window or on another device.")
 
     async def _open(
         self, before: Conversation, options: Options, waiting: Waiting, *, new: bool = False
@@ -190,7 +214,7 @@ class Voice:
     async def _take_over(self, session: VoiceSession) -> None:
         for live in self._registry.of_conversation(session.conversation_id):
             live.records.goes_on = True
-            await self._registry.end(live, End("completed"))
+            await self._registry.end(live, End(TAKEN_OVER))
         await self.elsewhere.take_over(session)
 
     # --- Writing ----------------------------------------------------------------------

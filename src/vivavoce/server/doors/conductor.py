@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
@@ -24,6 +25,7 @@ from vivavoce.server.gate.auth import CONDUCTOR, current_role, current_user, key
 from vivavoce.server.problems import errors, problem
 from vivavoce.server.schemas.fields import Timestamp
 from vivavoce.server.services import AsRole, Here, Services, User, json_only, paced
+from vivavoce.wire.clean import clean_text
 from vivavoce.wire.conductor.codes import CODES, INTERRUPTED, Close, ServerCode
 from vivavoce.wire.conductor.event import Event, Unreadable, fault, made, read, write
 from vivavoce.wire.conductor.kinds import (
@@ -177,6 +179,12 @@ class _Visit:
         return False
 
     async def _write(self) -> None:
+        # Whoever reads hears that the far end is gone as well, once what had come is done. Ended in
+        # the middle of it, a yes or what was heard would be taken, and lost.
+        with suppress(WebSocketDisconnect, OSError):
+            await self._write_all()
+
+    async def _write_all(self) -> None:
         while (text := await self._line.next()) is not None:
             if self._socket.client_state is not WebSocketState.CONNECTED:
                 return
@@ -210,6 +218,9 @@ class _Visit:
         except VivavoceError:
             self._line.close(Close.PROTOCOL, f"More than {A_SECOND} events a second.")
             return
+        except Exception:  # the boundary of one message, as below
+            self._failed(None)
+            return
         # What has an effect is not done with a key that ended since the last look.
         if isinstance(event.kind, _EFFECTIVE) and not await self._may_go_on():
             return
@@ -221,8 +232,11 @@ class _Visit:
         except VivavoceError as wrong:
             self._tell(code_of(wrong), wrong.message, event.id)
         except Exception:  # the boundary of one event: the connection goes on
-            log.exception("An event of a runtime's failed")
-            self._tell("handler_error", "Something went wrong here. It is in the log.", event.id)
+            self._failed(event.id)
+
+    def _failed(self, event_id: str | None) -> None:
+        log.exception("An event of a runtime's failed")
+        self._tell("handler_error", "Something went wrong here. It is in the log.", event_id)
 
     def _strike(self, *, unknown: bool) -> None:
         """Kinds that we do not know may be of a newer protocol; the rest is none."""
@@ -256,7 +270,7 @@ class _Visit:
     async def _pass_on(self, link: Link, event: Event) -> None:
         match event.kind:
             case UserAudioTranscriptFinal(text=text):
-                if text.strip():
+                if clean_text(text).strip():
                     self._here.conductor.hear(link, event, text)
                 else:
                     await self._here.conductor.nothing(link)

@@ -13,6 +13,7 @@ from fastapi import APIRouter, Depends, Query
 from fastapi.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from vivavoce.errors import Conflict
 from vivavoce.runtime.calls.approvals import check_role
 from vivavoce.runtime.people.data import Format
 from vivavoce.server.doors.conversations import Offset
@@ -101,6 +102,9 @@ async def tasks(
     here: Here,
     user: User,
     open_only: Annotated[bool, Query(description="Only those still to be done")] = False,
+    done_only: Annotated[
+        bool, Query(description="Only those that are ticked off, the last one first")
+    ] = False,
     limit: Limit = 50,
     offset: Offset = 0,
 ) -> s.TodoListResponse:
@@ -108,6 +112,9 @@ async def tasks(
 
     Delegated work is another thing: `GET /tasks`.
     """
+    if done_only:
+        done = await here.store.done_todos(user_id=user, limit=limit, offset=offset)
+        return s.TodoListResponse(tasks=[s.TodoView.of(one) for one in done])
     found = await here.store.todos(user_id=user, open_only=open_only, limit=limit, offset=offset)
     return s.TodoListResponse(tasks=await _shown(here, found))
 
@@ -143,6 +150,30 @@ async def change_task(here: Here, user: User, task_id: UUID, body: s.TaskChange)
     wanted = body.model_dump(exclude_unset=True)
     todo = await here.agenda.change_todo(str(task_id), user, wanted)
     (shown,) = await _shown(here, [todo])
+    return shown
+
+
+@router.post("/tasks/{task_id}/done", operation_id="donePlannedTask", responses=errors(404, 409))
+async def task_done(here: Here, user: User, task_id: UUID) -> s.TodoView:
+    """Tick it off, as saying so does: of one that recurs only the time that it is about now, and
+    the next one comes. 409 if it was retracted."""
+    (shown,) = await _shown(here, [await here.agenda.done(str(task_id), user)])
+    return shown
+
+
+@router.post(
+    "/tasks/{task_id}/move", operation_id="movePlannedTask", responses=errors(404, 409, 415)
+)
+async def move_task(here: Here, user: User, task_id: UUID, body: s.TaskMove) -> s.TodoView:
+    """Its next time is another, this once: one that recurs goes on by its rule. 409 if it is
+    done, or has no time."""
+    todo = await here.agenda.todo(str(task_id), user)
+    (following,) = await here.intents.dues([todo], here.clock.now())
+    of = body.of or following or todo.scheduled_at
+    if of is None:
+        raise Conflict("It has no time that could be moved.")
+    moved = await here.agenda.put_off(str(task_id), user, of=of, to=body.to)
+    (shown,) = await _shown(here, [moved])
     return shown
 
 

@@ -8,9 +8,11 @@ from uuid import UUID
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 from pydantic import ConfigDict, Field
+from starlette.requests import Request as HttpRequest
 
 from vivavoce.errors import Unavailable
 from vivavoce.runtime.push.service import Action, Push
+from vivavoce.server.gate.auth import named_token
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas.fields import NUMBER, Request, Timestamp, View
 from vivavoce.server.services import AsRole, Here, Services, User, json_only, paced
@@ -89,11 +91,19 @@ async def push(here: Here, user: User) -> PushResponse:
     responses=errors(400, 409, 415, 429, 503),
     dependencies=[Depends(paced)],
 )
-async def subscribe(here: Here, user: User, role: AsRole, body: SubscribeRequest) -> Browser:
+async def subscribe(
+    request: HttpRequest, here: Here, user: User, role: AsRole, body: SubscribeRequest
+) -> Browser:
     """This browser takes notices from now on: of what is due, asked, or done, while you are in no
     call. Once more is the same subscription, with your role as it is now."""
     made = await _push(here).subscribe(
-        user, body.endpoint, body.keys.p256dh, body.keys.auth, device=body.device, role=role
+        user,
+        body.endpoint,
+        body.keys.p256dh,
+        body.keys.auth,
+        device=body.device,
+        role=role,
+        token=named_token(request),
     )
     return _shown(made)
 

@@ -241,10 +241,17 @@ class AmplifierConfig(View):
     approval_policy: str
 
 
+class AgentConfig(View):
+    name: str
+    description: str
+    hints: list[str] = Field(description="What one could say to it")
+
+
 class ConfigResponse(View):
     service: ServiceConfig
     realtime: RealtimeConfig
     amplifier: AmplifierConfig
+    agent: AgentConfig
 
 
 Milliseconds = Annotated[int, Field(ge=0, le=60_000), NUMBER]
@@ -476,7 +483,8 @@ async def ready(here: Here) -> Response:
         ways += [await one.check() for one in here.providers.fallbacks]
     can_start = any(ways) or here.standby is not None
     checks = ReadyChecks(
-        amplifier=_tools_count(here) > 0,
+        # One that shall have none lacks none.
+        amplifier=_tools_count(here) > 0 or here.profile.agent.tools == (),
         openai=openai,
         database=database,
         engine=None if engine is None else engine.ready,
@@ -569,6 +577,7 @@ async def config(here: Here, user: User) -> ConfigResponse:
             tool_timeout=options.tool_timeout,
             approval_policy=profile.agent.approval.changes,
         ),
+        agent=AgentConfig.of(profile.agent),
     )
 
 

@@ -36,7 +36,7 @@ from vivavoce.errors import (
 from vivavoce.server.gate import MIN_TOKEN_LENGTH
 from vivavoce.server.gate.browsers import TOKEN as BROWSER_TOKEN
 from vivavoce.server.gate.browsers import BrowserKeys
-from vivavoce.server.gate.jwt import USER_ID, JwtVerifier
+from vivavoce.server.gate.jwt import OPERATOR, OWN_USERS, USER_ID, JwtVerifier
 from vivavoce.server.gate.tickets import ConductorTokens, Grant, StreamTokens
 from vivavoce.server.gate.tokens import AccessTokens, Logins
 from vivavoce.wire.records.talk import DEFAULT_USER
@@ -64,7 +64,7 @@ API_PATHS = frozenset({"/docs", "/redoc", "/openapi.json"})
 CONDUCTOR = "/conductor"  # a browser's WebSocket has no headers: `?token=` serves as well
 API_FILES = "/static-offline-docs/"
 _KNOWN_TO_ALL = frozenset({AUTHORITY, LOGIN})
-OPERATOR = "operator"  # who has a token, where users have JWTs
+BROWSERS = "a browser's"  # of all the tokens that browsers get for a key
 AUTH_TOKEN = "VIVAVOCE_AUTH_TOKEN"  # noqa: S105 # the name of the one that is a setting
 FOREIGN_ORIGIN = "foreign_origin"
 """In the scope's state: of the page that asks, where that is an allowed one of somebody else's."""
@@ -278,7 +278,7 @@ class Authenticator:
     @staticmethod
     def _by_browser_token(given: str, scope: Scope, browsers: BrowserKeys) -> Identity:
         user_id = browsers.verify(given, origin=scope.get("state", {}).get(FOREIGN_ORIGIN))
-        return Identity(user_id, role="user", by="a browser's", browser=True)
+        return Identity(user_id, role="user", by=BROWSERS, browser=True)
 
     def _is_token(self, given: str) -> bool:
         return bool(self._token) and hmac.compare_digest(given.encode("latin-1"), self._token)
@@ -335,6 +335,12 @@ def whole_user(conn: HTTPConnection) -> str:
     return current_user(conn)
 
 
+def named_token(conn: HTTPConnection) -> str | None:
+    """The name of the token that was shown, of those that can be revoked."""
+    name: str | None = getattr(conn.state, "token_name", None)
+    return None if name in (AUTH_TOKEN, BROWSERS) else name
+
+
 async def token_grant(conn: HTTPConnection) -> Grant | None:
     """What the request's stream token opens, if that is who asks."""
     grant = getattr(conn.state, "token_grant", None)
@@ -383,9 +389,15 @@ def check_bind(host: str, mode: AuthMode) -> None:
 
 
 def named_user(value: str) -> str:
-    """A user id as one may be given. Raises `InvalidRequest`."""
+    """A user id as a page's backend may give it, which has names of its own. Raises
+    `InvalidRequest`."""
     if not USER_ID.fullmatch(value):
         raise InvalidRequest("A user id takes letters, digits and ._@:+-, at most 128")
+    if value in OWN_USERS:
+        raise InvalidRequest(
+            f"'{value}' is a user of this server's own; call yours otherwise, such as 'u:{value}'.",
+            field="user_id",
+        )
     return value
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vivavoce.errors import TokenExpired, Unauthorized, Unavailable
 from vivavoce.runtime.ports import Clock
+from vivavoce.wire.records.talk import DEFAULT_USER
 from vivavoce.wire.records.work import ROLES, Role
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ LEEWAY_SECONDS = 30.0  # two machines' clocks
 MAX_KID = 256
 _REQUIRED = ("exp", "sub", "aud", "iss")
 USER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:+-]{0,127}")
+OPERATOR = "operator"  # who has a token of the server's, where users have JWTs
+OWN_USERS = frozenset({DEFAULT_USER, OPERATOR})
+"""Users that this server has by itself, with what is theirs: nobody becomes one by being called
+so elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +175,8 @@ class JwtVerifier:
         self._check_age(claims)
         user_id = claims["sub"]
         # Refused rather than mended: two names must never become one user.
-        if not isinstance(user_id, str) or not USER_ID.fullmatch(user_id):
+        fine = isinstance(user_id, str) and USER_ID.fullmatch(user_id) is not None
+        if not fine or user_id in OWN_USERS:
             raise Unauthorized("The token names no user that we can take (its subject)")
         return claims
 

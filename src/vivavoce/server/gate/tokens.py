@@ -24,7 +24,7 @@ from vivavoce.logs import fields
 from vivavoce.runtime.limits import Window
 from vivavoce.runtime.ports import Clock
 from vivavoce.wire.records.plans import AccessToken
-from vivavoce.wire.records.work import Role
+from vivavoce.wire.records.work import Role, at_least
 
 log = logging.getLogger(__name__)
 
@@ -60,16 +60,32 @@ class AccessTokens:
         """None where there is no such token. Raises `TokenExpired` for one that was good once."""
         if not value.startswith(PREFIX):
             return None
-        async with self._reading:
-            now = self._clock.monotonic()
-            if self._read_at is None or now - self._read_at >= FRESH_SECONDS:
-                self._known = {token.digest: token for token in await self._read()}
-                self._read_at = now
+        await self._read_again()
         token = self._known.get(_digest(value))
         if token is not None and not token.works(self._clock.now()):
             again = "`vivavoce token create` makes another"
             raise TokenExpired(f"The token '{token.name}' has expired or is revoked; {again}")
         return token
+
+    async def _read_again(self) -> None:
+        async with self._reading:
+            now = self._clock.monotonic()
+            if self._read_at is None or now - self._read_at >= FRESH_SECONDS:
+                self._known = {token.digest: token for token in await self._read()}
+                self._read_at = now
+
+    async def stands(self, name: str, role: Role, since: datetime) -> bool:
+        """Does the token of this name still open what it opened then? Another may have the name by
+        now, or it another role."""
+        await self._read_again()
+        found = (one for one in self._known.values() if one.name == name)
+        token = next(found, None)
+        return (
+            token is not None
+            and token.works(self._clock.now())
+            and token.created_at <= since
+            and at_least(token.role, role)
+        )
 
     def is_operators(self, value: str) -> bool:
         """By what was read last."""

@@ -284,6 +284,13 @@ class TaskChange(_Change):
     status: Literal["active", "completed"] = LEFT_OUT
 
 
+class TaskMove(Request):
+    """To another time, this once."""
+
+    to: Moment
+    of: Moment | None = Field(default=None, description="Which of its times; null: the next")
+
+
 class DoneChange(Request):
     """Is it done, or still to be done?"""
 

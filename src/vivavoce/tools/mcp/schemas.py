@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Mapping
 from typing import Any
 from urllib.parse import unquote
 
+from vivavoce.runtime.ports import OWN_TOOLS
 from vivavoce.tools.checks import Checker
 from vivavoce.tools.functions import NAMED, VALUES, without
 from vivavoce.wire.hints import KEY
@@ -31,10 +32,16 @@ _LEFT_OUT = ("pattern", "patternProperties", "$schema", "$id", KEY)
 """Hints among them: a server must not put words into the agent's mouth."""
 
 
-def tool_name(server: str, tool: str, taken: Container[str]) -> str:
-    """`<server>_<tool>`; where that is too long or taken, with a mark that stays the same."""
-    plain = _UNFIT.sub("_", f"{server}_{tool}")
-    if len(plain) <= MAX_NAME and plain not in taken:
+def tool_name(server: str, tool: str, taken: Container[str], others: Collection[str] = ()) -> str:
+    """`<server>_<tool>`; where that is too long or taken, with a mark that stays the same. `others`
+    are all servers: a policy that is about `git_hub_*` is not about a server `git` that has a tool
+    `hub_delete`."""
+    longer = [f"{one}_" for one in others if len(one) > len(server)]
+    every = (_UNFIT.sub("_", f"{server}{sign}{tool}") for sign in ("_", "__", "-", "--"))
+    plain = next((one for one in every if not one.startswith(tuple(longer))), "")
+    if not plain:
+        raise ValueError(f"tool '{tool[:MAX_NAME]}': it would be called as another server's")
+    if len(plain) <= MAX_NAME and plain not in taken and plain not in OWN_TOOLS:
         return plain
     mark = hashlib.sha256(f"{server}\0{tool}".encode()).hexdigest()
     for size in (6, 16, 32):

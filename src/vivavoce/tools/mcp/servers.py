@@ -10,7 +10,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -42,8 +50,12 @@ Caller = Callable[[str, bool, Mapping[str, Any], ToolContext], Awaitable[ToolOut
 
 
 class Listing:
-    def __init__(self, config: McpServer, registry: Registry, call: Caller) -> None:
+    def __init__(
+        self, config: McpServer, registry: Registry, call: Caller, others: Collection[str] = ()
+    ) -> None:
+        """`others`: the names of all servers."""
         self._config, self._registry, self._call = config, registry, call
+        self._others = others
         self._ours: dict[str, ToolDefinition] = {}
         """By the server's name of the tool."""
         self.problems: tuple[str, ...] = ()
@@ -78,7 +90,8 @@ class Listing:
         if old is not None and replace(definition, name=old.name) == old:
             return None
         try:
-            name = old.name if old else schemas.tool_name(self._config.name, tool, self._registry)
+            given = (self._config.name, tool, self._registry, self._others)
+            name = old.name if old else schemas.tool_name(*given)
             if old is not None:
                 self._registry.remove(name)
             named = replace(definition, name=name)
@@ -162,9 +175,15 @@ class ServerStatus(Value):
 
 
 class Server:
-    def __init__(self, config: McpServer, registry: Registry, patience: Patience) -> None:
+    def __init__(
+        self,
+        config: McpServer,
+        registry: Registry,
+        patience: Patience,
+        others: Collection[str] = (),
+    ) -> None:
         self._config, self._patience = config, patience
-        self._listing = Listing(config, registry, self._call)
+        self._listing = Listing(config, registry, self._call, others)
         self._link: Link | None = None
         self._state: State = "connecting"
         self._legacy = config.legacy
@@ -307,7 +326,8 @@ class McpServers:
         self, configs: Sequence[McpServer], registry: Registry, *, patience: Patience | None = None
     ) -> None:
         chosen = patience or Patience()
-        self._servers = [Server(config, registry, chosen) for config in configs]
+        names = [config.name for config in configs]
+        self._servers = [Server(config, registry, chosen, names) for config in configs]
 
     def status(self) -> tuple[ServerStatus, ...]:
         return tuple(server.status() for server in self._servers)

@@ -91,5 +91,11 @@ CLOSES: dict[int, str] = {
     Close.NO_START: "No `sessionStart` came in time.",
     Close.TAKEN_OVER: "A newer connection has the session.",
 }
-RECONNECT = frozenset({Close.RESTART, Close.BUSY, 1001, 1006, 1011})
-"""After these the runtime connects again; 1006 is a line that broke."""
+BROKEN: dict[int, str] = {
+    1001: "The server went away.",
+    1006: "The line broke; nothing was said.",
+    1011: "The connection failed at the server.",
+}
+"""What nobody decided."""
+RECONNECT = frozenset({Close.RESTART, Close.BUSY, *BROKEN})
+"""After these the runtime connects again."""

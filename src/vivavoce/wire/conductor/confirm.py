@@ -14,10 +14,12 @@ from typing import Literal
 
 import orjson
 
-from vivavoce.wire.conductor.kinds import CONFIRM, ToolCall, ToolResult
+from vivavoce.wire.conductor.kinds import CONFIRM, Confirm, ToolCall, ToolResult
 from vivavoce.wire.records.work import Reach
 from vivavoce.wire.values import Value
 
+CALL = "confirm-"
+"""What the ids of these calls begin with."""
 _REACHES: tuple[Reach, ...] = ("once", "session", "always")
 
 
@@ -31,7 +33,7 @@ class Asked(Value):
     @property
     def call_id(self) -> str:
         """The same after a reconnect: a runtime that has shown it does not show it twice."""
-        return f"confirm-{self.approval_id}"
+        return f"{CALL}{self.approval_id}"
 
 
 class Click(Value):
@@ -46,12 +48,12 @@ Nothing = Literal["failed", "unclear", "another request", "another user"]
 
 
 def call_of(asked: Asked) -> ToolCall:
-    told = {
-        "approvalId": asked.approval_id,
-        "question": asked.question,
-        "card": f"approval:{asked.approval_id}",
-    }
-    arguments = orjson.dumps(told).decode()
+    told = Confirm(
+        approval_id=asked.approval_id,
+        question=asked.question,
+        card=f"approval:{asked.approval_id}",
+    )
+    arguments = told.model_dump_json(by_alias=True)
     return ToolCall(call_id=asked.call_id, name=CONFIRM, arguments=arguments)
 
 
@@ -68,7 +70,7 @@ def meant(asked: Asked, result: ToolResult, user_id: str) -> Click | Nothing:
         return "unclear"
     if told.get("approvalId") != asked.approval_id:
         return "another request"
-    reach = told.get("reach", "once")
+    reach = "once" if told.get("reach") is None else told["reach"]
     if told.get("approved") is False:
         return Click(granted=False)
     if told.get("approved") is not True or reach not in _REACHES:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 from uuid import UUID
 
 import orjson
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
+
+from vivavoce.wire.values import Value
 
 MOST_TEXT = 8_000
 """Characters of what a user says at once."""
@@ -133,11 +135,14 @@ class Tool(Wire):
 # --- Kinds ----------------------------------------------------------------------------
 
 
-def _told_apart(tools: list[Tool] | None) -> list[Tool] | None:
-    names = [tool.name for tool in tools or ()]
+def _told_apart(tools: list[Tool]) -> list[Tool]:
+    names = [tool.name for tool in tools]
     if len(set(names)) < len(names):
         raise ValueError("two tools have one name")
     return tools
+
+
+Tools = Annotated[list[Tool], Field(max_length=MOST_TOOLS), AfterValidator(_told_apart)]
 
 
 class Kind(Wire):
@@ -155,12 +160,10 @@ class SessionStart(Kind):
 
     session_id: SessionId
     tools: Annotated[
-        list[Tool] | None,
-        AfterValidator(_told_apart),
+        Tools | None,
         Field(
-            max_length=MOST_TOOLS,
-            description="What the runtime can do for the model. Absent: as the connection before "
-            "it said; an empty list: nothing.",
+            description="What the runtime can do for the model. Absent or null: as the connection "
+            "before it said; an empty list: nothing.",
         ),
     ] = None
     agent: Annotated[
@@ -219,7 +222,8 @@ class AssistantUIPatch(Kind):
 
 
 class ToolCall(Kind):
-    """A tool that the runtime is to run, once for each `callId`."""
+    """What the runtime is to run, once for each `callId`: a tool of its own, or what the server
+    calls by itself (`convo.setState`, `tts.speak`, and `ui.confirm` where it has one)."""
 
     kind = "toolCall"
     sent_by = (SERVER,)
@@ -303,4 +307,52 @@ KINDS: Mapping[str, type[Kind]] = {
 # --- The server's own calls -------------------------------------------------------------
 
 SET_STATE, SPEAK, CONFIRM = "convo.setState", "tts.speak", "ui.confirm"
-STATES = ("listening", "thinking", "speaking", "idle")
+State = Literal["listening", "thinking", "speaking", "idle"]
+
+
+class SetState(Wire):
+    """`arguments` of `convo.setState`: show that it is so. Nobody waits for the result."""
+
+    state: State
+
+
+class Speak(Wire):
+    """`arguments` of `tts.speak`: speak this. The result is sent when it was spoken, whatever is in
+    it; an `error` where it cannot be."""
+
+    text: Words
+
+
+class Confirm(Wire):
+    """`arguments` of `ui.confirm`, which is called where `tools` have one of that name: put the
+    question to the user, with two buttons. The result is sent when one was pressed."""
+
+    approval_id: str
+    question: str
+    card: Annotated[str, Field(description="The `id` of the card that shows what it is about.")]
+
+
+class Confirmed(Wire):
+    """`result` of `ui.confirm`: which button the user pressed, for the `approvalId` that they were
+    asked about."""
+
+    approval_id: str
+    approved: bool
+    reach: Annotated[
+        Literal["once", "session", "always"] | None,
+        Field(description="How far a yes goes; once, where nothing is said."),
+    ] = None
+
+
+class OwnCall(Value):
+    """What such a call is given, and what it is answered with, where that is looked at."""
+
+    arguments: type[Wire]
+    result: type[Wire] | None = None
+
+
+OWN_CALLS: Mapping[str, OwnCall] = {
+    SET_STATE: OwnCall(SetState),
+    SPEAK: OwnCall(Speak),
+    CONFIRM: OwnCall(Confirm, Confirmed),
+}

@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
-from vivavoce.wire.conductor.codes import CODES
-from vivavoce.wire.conductor.kinds import CLIENT, KINDS, SERVER, Kind
+from vivavoce.wire.conductor.codes import BROKEN, CLOSES, CODES, RECONNECT
+from vivavoce.wire.conductor.kinds import CLIENT, KINDS, OWN_CALLS, SERVER, Kind
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REF = "#/$defs/{model}"
@@ -33,12 +33,26 @@ def schema() -> dict[str, Any]:
 
 
 def _bodies(ref: str) -> dict[str, Any]:
+    own = [model for call in OWN_CALLS.values() for model in (call.arguments, call.result) if model]
     _, made = models_json_schema(
-        [(kind, "validation") for kind in KINDS.values()], by_alias=True, ref_template=ref
+        [(model, "validation") for model in (*KINDS.values(), *own)],
+        by_alias=True,
+        ref_template=ref,
     )
     bodies: dict[str, Any] = made["$defs"]
     bodies["Error"]["properties"]["code"]["examples"] = list(CODES)
+    bodies["ToolCall"]["allOf"] = [
+        _own_call(name, ref.format(model=call.arguments.__name__))
+        for name, call in OWN_CALLS.items()
+    ]
     return bodies
+
+
+def _own_call(name: str, arguments: str) -> dict[str, Any]:
+    return {
+        "if": {"properties": {"name": {"const": name}}},
+        "then": {"properties": {"arguments": {"contentSchema": {"$ref": arguments}}}},
+    }
 
 
 def _event(name: str, kind: type[Kind]) -> dict[str, Any]:
@@ -99,6 +113,14 @@ def asyncapi() -> dict[str, Any]:
                     }
                 },
                 "messages": messages,
+                "x-closes": {
+                    str(int(code)): {"because": because, "connectAgain": code in RECONNECT}
+                    for code, because in sorted({**CLOSES, **BROKEN}.items())
+                },
+                "x-errors": {
+                    name: {"from": code.source, "means": code.means, "again": code.again}
+                    for name, code in CODES.items()
+                },
             }
         },
         "operations": {

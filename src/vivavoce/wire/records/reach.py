@@ -46,6 +46,8 @@ class PushSubscription(Record):
     """What its user calls it."""
     role: Role = "user"
     """Of whoever subscribed: nothing is told that takes a higher one to answer."""
+    token: str | None = None
+    """The name of the server's token that they showed: what it opened, it closes."""
 
 
 PushStatus = Literal["pending", "sent", "dropped"]

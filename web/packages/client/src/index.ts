@@ -13,7 +13,7 @@ export { Conversation, type Ports } from "./session/conversation.js";
 export { faultWords } from "./session/faults.js";
 export type { Archive } from "./session/history/archive.js";
 export type { History, Past } from "./session/history/history.js";
-export { pastLines, SENDING } from "./session/history/past.js";
+export { pastLines, resultsOf, SENDING } from "./session/history/past.js";
 export {
   badgeOf,
   countWords,
@@ -22,7 +22,15 @@ export {
   previewOf,
   whenWords,
 } from "./session/history/words.js";
-export { intentStatus, newest, rowsOf, titleOf, type IntentRow, type Understood } from "./session/intents.js";
+export {
+  intentStatus,
+  newest,
+  rowsOf,
+  titleOf,
+  undoOf,
+  type IntentRow,
+  type Understood,
+} from "./session/intents.js";
 export { reduce } from "./session/reducer.js";
 export {
   type Fact,
@@ -34,6 +42,7 @@ export {
   type ServerFact,
   type Stage,
   type State,
+  type ToolCall,
   type TransportKind,
 } from "./session/state.js";
 export type { Readable } from "./session/store.js";
@@ -50,8 +59,9 @@ export {
   situation,
   words,
 } from "./session/words.js";
+export { callOf } from "./session/transcript.js";
 export type { WorkClient } from "./session/work/client.js";
-export { type Approval, NO_WORK, over, type Task, type Work } from "./session/work/work.js";
+export { type Approval, type Due, NO_WORK, over, type Task, type Work } from "./session/work/work.js";
 export {
   agentWords,
   agoWords,
@@ -68,6 +78,7 @@ export {
 } from "./session/work/words.js";
 export { Orb, type OrbNow } from "./orb/orb.js";
 export { forcedTransport } from "./transport/choice.js";
+export { deviceName, missingHere, Notices, type NoticesPorts, type NoticesState, type NoticesStatus } from "./reach/notices.js";
 export type { Call, Transport } from "./transport/transport.js";
 export { WebRtcTransport } from "./transport/webrtc.js";
 export { WebSocketTransport } from "./transport/websocket.js";

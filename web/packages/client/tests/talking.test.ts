@@ -1,9 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
-import { busy, orbState, sessionStatus, situation } from "../src/session/words";
+import { busy, buttonWords, orbState, sessionStatus, situation } from "../src/session/words";
 import { NoWay } from "../src/transport/transport";
 import { changes } from "../src/session/telling";
 import { PlaceMemory, placeOf } from "../src/session/place";
-import { INITIAL, type State } from "../src/session/state";
+import { INITIAL, type ServerFact, type State } from "../src/session/state";
 import { anApproval, Scene } from "./scene";
 
 const until = vi.waitFor;
@@ -157,6 +157,59 @@ describe("a call", () => {
     expect(asked.filter((one) => one === "POST /session/restore")).toHaveLength(1);
     await until(() => expect(scene.streams.at(-1)?.start.sessionId).toBe("vs_2"));
     await until(() => expect(busy(scene.conversation.store.getState())).toBe(true));
+  });
+});
+
+describe("a conversation that its user took to another place", () => {
+  const ended = { reason: "taken_over", duration_ms: 1 };
+  const lines = { item_id: "u1", role: "user", transcript: "Hello" };
+
+  test("says so, is not brought back by itself, and comes back with one press", async () => {
+    const scene = await talking();
+    scene.tell("transcription.completed", lines);
+    scene.webrtc.calls[0]?.close(); // the call goes first, and why comes behind it
+    scene.tell("session.ended", ended);
+    await until(() => expect(scene.state).toBe("ended"));
+    const { store } = scene.conversation;
+    expect(store.getState().notice).toBe("It goes on in another window or on another device.");
+    expect(buttonWords(store.getState())).toBe("Continue here");
+    expect(scene.server.asked).not.toContain("GET /session/reconnect?session_id=vs_1");
+    scene.conversation.start();
+    await until(() => expect(scene.webrtc.calls).toHaveLength(2));
+    expect(scene.server.asked).toContain("POST /session/restore");
+    expect(store.getState().elsewhere).toBe(false);
+  });
+
+  test("is left there also where only the server's refusal tells of it", async () => {
+    const scene = await talking();
+    scene.tell("transcription.completed", lines);
+    const body = { error: { code: "taken_over", message: "It goes on elsewhere.", details: {} } };
+    scene.server.next("GET /session/reconnect", { status: 409, body });
+    scene.webrtc.calls[0]?.close();
+    await until(() => expect(scene.state).toBe("ended"));
+    expect(scene.conversation.store.getState().elsewhere).toBe(true);
+    expect(scene.webrtc.used).toHaveLength(1);
+  });
+
+  test("is not elsewhere where this page itself began the session that took its place", async () => {
+    const scene = await talking();
+    scene.time = 60_000;
+    const noWay = () => new NoWay("WebRTC could not connect.", true);
+    scene.webrtc.faults = [noWay(), noWay(), noWay()];
+    scene.websocket.faults = [noWay(), noWay(), noWay()];
+    const stream = scene.streams[0];
+    const { fetch } = scene.server;
+    scene.server.fetch = async (input, init) => {
+      const answer = await fetch(input, init);
+      const told = { type: "event", name: "session.ended", data: ended } as ServerFact;
+      if (String(input).endsWith("/session/restore")) stream?.listener.event(told); // before the answer
+      return answer;
+    };
+    scene.webrtc.calls[0]?.close();
+    await until(() => expect(scene.streams.at(-1)?.start.sessionId).toBe("vs_2"));
+    await until(() => expect(scene.webrtc.calls).toHaveLength(2));
+    scene.status("ready");
+    expect(scene.state).toBe("listening");
   });
 });
 

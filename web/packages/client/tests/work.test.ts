@@ -318,7 +318,7 @@ describe("what is due", () => {
   });
 
   test("is what the server says when the list is read", () => {
-    const state = after(due(1), news({ what: "due", due: [{ id: "r3", title: "Gym", due_at: at(3) }] }));
+    const state = after(due(1), news({ what: "due", due: [{ id: "r3", task_id: "t", title: "Gym", due_at: at(3) }] }));
     expect(state.work.due.map(({ title }) => title)).toEqual(["Gym"]);
   });
 });

@@ -278,7 +278,8 @@ export class VivavoceVoice extends LitElement {
   }
 
   #line(line: Line, said: Strings): TemplateResult | typeof nothing {
-    const { kind, text, done, failed, cut, note, intent } = line;
+    const { kind, done, failed, cut, note, intent } = line;
+    const text = line.heard ?? line.text;
     if (!text && !done) return nothing;
     const who = kind === "user" ? said.you : kind === "assistant" ? said.assistant : "";
     const open = done ? "" : " open";

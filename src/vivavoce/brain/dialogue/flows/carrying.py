@@ -307,6 +307,8 @@ def _forward(flow: Flow, running: Running) -> Next | Point | End:
     running = settled
     if str(running.known.get("file_path") or "").endswith(TABLES):
         running = _with(running, {"table": True})
+    if str(running.known.get("where_path") or "").endswith(TABLES):
+        running = _with(running, {"where_table": True})
     while running.stage < len(flow.stages):
         stage = flow.stages[running.stage]
         if _wanted(stage, running.known):

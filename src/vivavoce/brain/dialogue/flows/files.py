@@ -377,6 +377,44 @@ def column(output: str, known: Known) -> Mapping[str, Any] | None:
     return {"told": told, "path": path, "number": f"{end:.12g}"}
 
 
+_NEGATED = re.compile(r"(?i)\b(?:not|never|without|no)\b|n['’]?t\b|\bstill (?:have|need|to|owe)\b")
+_TRUE = {"yes": True, "y": True, "true": True, "x": True, "1": True, "done": True}
+_TRUTH = _TRUE | {"no": False, "n": False, "false": False, "": False, "0": False, "-": False}
+
+
+def rows_meant(output: str, known: Known) -> Mapping[str, Any] | None:
+    """How many rows of a table are as it was said: a cell says so ("weak", "gold"), or a column of
+    yes and no is called so ("haven't paid")."""
+    path, said = str(known.get("where_path") or ""), str(known["said"])
+    head, rows = _rows(CUT.sub("", output), path)
+    if not head or not rows or CUT.search(output):
+        return None
+    words = {*map(stem, telling(said))} - {*map(stem, pieces(path))}
+    columns = {at: [row[at].strip() if at < len(row) else "" for row in rows]
+               for at in range(len(head))}  # fmt: skip
+    called = [at for at, name in enumerate(head) if {*map(stem, pieces(name))} & words]
+    flags = [at for at in called if all(cell.casefold() in _TRUTH for cell in columns[at])]
+    denied, meant = _NEGATED.search(said) is not None, list[list[bool]]()
+    for at, column_ in columns.items():
+        if at in flags:
+            meant.append([_TRUTH[cell.casefold()] is not denied for cell in column_])
+        elif at and any(here := [_says(cell, words) for cell in column_]) and not all(here):
+            turned = denied and not flags
+            meant.append([one is not turned for one in here])
+    if not meant:
+        return None
+    fitting = [all(one) for one in zip(*meant, strict=True)]
+    there = [row[0] for row, one in zip(rows, fitting, strict=True) if one and row]
+    some = f": {joined(there)}" if 0 < len(there) <= FEW else ""
+    told = f"{len(there)} of the {counted(len(rows), 'row')} in {spoken_path(path)}{some}."
+    return {"told": told, "path": path, "count": len(there)}
+
+
+def _says(cell: str, words: set[str]) -> bool:
+    own = {stem(one) for one in pieces(cell)}
+    return bool(own) and not cell.strip()[:1].isdigit() and own <= words
+
+
 _AMOUNTS = frozenset(map(stem, ("amount", "total", "price", "cost", "sum", "value", "hours")))
 
 

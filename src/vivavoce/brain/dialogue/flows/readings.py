@@ -400,6 +400,7 @@ READINGS: Mapping[str, Reading] = {
         text.places,
         text.nearest,
         files.column,
+        files.rows_meant,
         text.count,
         text.setting,
         text.line_to_change,

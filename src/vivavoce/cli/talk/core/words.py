@@ -176,7 +176,8 @@ _EXPIRED = {
 }
 _ENDED = {
     "user_ended": "You hung up.",
-    "completed": "Ended: it goes on elsewhere, or the server was shut down.",
+    "taken_over": "It goes on in another window or on another device.",
+    "completed": "Ended: the server was shut down.",
     "budget": "Ended: the day's budget is used up.",
     "timeout": "Ended: the time was over.",
 }

@@ -35,15 +35,12 @@ class Calendar(Value):
     time_zone: str = "UTC"
     other: date | None = None
 
-    def day(
-        self, piece: p.Day, *, past_today: bool = False, beside: bool = False
-    ) -> date | Either | None:
-        """`past_today`: the hour that was said is over today. `beside`: it counts from that day."""
+    def day(self, piece: p.Day) -> date | Either | None:
         match piece:
             case p.Relative(days):
                 return self.today + days * _DAY
             case p.Weekday():
-                return self._weekday(piece, past_today=past_today, beside=beside)
+                return self._weekday(piece)
             case p.Date():
                 return self._date(piece)
             case p.NthWeekday(nth, day, month, ahead):
@@ -55,7 +52,7 @@ class Calendar(Value):
             case p.Written(text):
                 return self._written(text)
 
-    def _weekday(self, piece: p.Weekday, *, past_today: bool, beside: bool) -> date | Either | None:
+    def _weekday(self, piece: p.Weekday) -> date | Either | None:
         ahead = (piece.day - self.today.weekday()) % 7
         coming = self.today + ahead * _DAY
         match piece.which:
@@ -72,9 +69,8 @@ class Calendar(Value):
             case "":
                 if piece.weeks:
                     return coming + 7 * piece.weeks * _DAY
-                if not ahead:
-                    later = self.today + 7 * _DAY
-                    return later if past_today or beside else Either((self.today, later))
+                if not ahead:  # who means today says so
+                    return self.today + 7 * _DAY
         return coming + 7 * piece.weeks * _DAY
 
     def beside(self, piece: p.Weekday, other: date) -> date:

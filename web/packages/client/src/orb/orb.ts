@@ -31,8 +31,8 @@ interface Look {
 const LOOKS: Readonly<Record<OrbState, Look>> = {
   idle: look("idle", "#7c8aa5", { calm: 0.012, speed: 0.12, opacity: 0.85 }),
   connecting: look("connecting", "#7c8aa5", { calm: 0.03, speed: 0.5, opacity: 0.8 }),
-  listening: look("listening", "#2f6bff", { calm: 0.025, moved: 0.16, by: "input", speed: 0.35 }),
-  speaking: look("speaking", "#12a150", { calm: 0.03, moved: 0.22, by: "output", speed: 0.5 }),
+  listening: look("listening", "#2f6bff", { calm: 0.025, moved: 0.12, by: "input", speed: 0.35 }),
+  speaking: look("speaking", "#12a150", { calm: 0.03, moved: 0.15, by: "output", speed: 0.5 }),
   processing: look("processing", "#8b5cf6", {}),
   muted: look("muted", "#64748b", {}),
   error: look("error", "#d92d20", {}),
@@ -50,7 +50,7 @@ const SETTLE_MS = 160; // in which a change is mostly done
 const RISE_MS = 40; // a voice is seen at once …
 const FALL_MS = 220; // … and goes slowly
 const STILL_EVERY_MS = 250; // with less motion: it only looks whether something changed
-const WIDEST = 0.36; // radius, of the canvas: the rest is room for the voice
+const WIDEST = 0.34; // radius, of the canvas: the rest is room for the voice, which fills it
 
 type Colour = readonly [number, number, number];
 
@@ -146,7 +146,7 @@ export class Orb {
     pen.save();
     pen.translate(size / 2, size / 2);
     pen.globalAlpha = this.#opacity;
-    const radius = WIDEST * size * (1 + 0.12 * this.#level);
+    const radius = WIDEST * size * (1 + 0.06 * this.#level);
     const [r, g, b] = (this.#colour ?? [0, 0, 0]).map(Math.round) as [number, number, number];
     const shade = (alpha: number, light = 0) => {
       const lit = (part: number) => Math.round(part + (255 - part) * light);
@@ -169,7 +169,7 @@ export class Orb {
   /** A circle, and on it a few slow waves that never quite repeat. */
   #path(pen: CanvasRenderingContext2D, radius: number, layer: number): void {
     const turn = 2 * Math.PI * this.#turn;
-    const far = this.#spread * (1 + 0.35 * layer);
+    const far = this.#spread * (1 + 0.15 * layer);
     pen.beginPath();
     for (let at = 0; at < POINTS; at += 1) {
       const angle = (2 * Math.PI * at) / POINTS;

@@ -3,6 +3,7 @@
 import { isIntentTool } from "./intents.js";
 import type { Line, ServerFact, State } from "./state.js";
 import * as transcript from "./transcript.js";
+import { callOf } from "./transcript.js";
 import { callOver } from "./work/work.js";
 
 export type ToolFact = Extract<
@@ -19,7 +20,8 @@ export function tooled(state: State, { name, data }: ToolFact): State {
     case "tool.started": {
       const running = { callId: data.call_id, name: data.tool_name, percentage: null };
       const text = data.description || data.tool_name;
-      return { ...state, tools: [...others, running], lines: mark({ text }) };
+      const call = callOf(data.tool_name);
+      return { ...state, tools: [...others, running], lines: mark({ text, call }) };
     }
     case "tool.progress": {
       if (line?.done) return state; // late
@@ -30,14 +32,18 @@ export function tooled(state: State, { name, data }: ToolFact): State {
       return { ...state, tools: [...others, running], lines };
     }
     case "tool.completed": {
-      const marked = mark({ ...ENDED_TOOL, failed: !data.success });
+      const { output_preview: output = "", files_changed: files = [], duration_ms: ms } = data;
+      const call = { ...(line?.call ?? callOf(data.tool_name)), output, files, ms };
+      const marked = mark({ ...ENDED_TOOL, failed: !data.success, call });
       const told = data.success && isIntentTool(data.tool_name);
       const lines = told ? transcript.withoutCallOf(marked, data.call_id) : marked;
       return { ...state, work, tools: others, lines };
     }
     case "tool.error": {
       const note = [data.error, data.suggestion].filter(Boolean).join(" ");
-      return { ...state, work, tools: others, lines: mark({ ...ENDED_TOOL, failed: true, note }) };
+      const call = { ...(line?.call ?? callOf(data.tool_name)), output: data.output_preview ?? "" };
+      const lines = mark({ ...ENDED_TOOL, failed: true, note, call });
+      return { ...state, work, tools: others, lines };
     }
   }
 }

@@ -15,6 +15,7 @@ import { WorkClient, type WorkPorts } from "./work/client.js";
 import { faultWords } from "./faults.js";
 import { keepCalling } from "./line.js";
 import { type Pause, untilReady } from "./readiness.js";
+import { watchQuiet } from "./quiet.js";
 import { reduce } from "./reducer.js";
 import { type Fact, INITIAL, type State, type Tell, type TransportKind } from "./state.js";
 import { type Readable, type Store, storeOf, until } from "./store.js";
@@ -263,7 +264,12 @@ export class Conversation {
       tell({ type: "session.opened", id, ...(conversation ? { conversation } : {}) });
       visit.follow(opened.stream_token.value, opened.last_event_id);
       const { newKey, moveWanted, moved, shown } = visit;
-      const onCall = (call: Call | null) => void (this.#call = call);
+      let quiet = () => undefined as void;
+      const onCall = (call: Call | null) => {
+        quiet();
+        this.#call = call;
+        quiet = call ? watchQuiet(call, this.store, tell) : () => undefined;
+      };
       const pause = this.#patient;
       const line = { ...this.ports, pause, microphone, tell, newKey, moveWanted, moved, shown, onCall };
       await keepCalling(line, key, signal);

@@ -15,6 +15,9 @@ export interface Understood {
   readonly status: string;
   readonly revision: number;
   readonly error: string | null;
+  /** What came of it, where something did: by it the whole can be taken back. */
+  readonly goal?: string;
+  readonly task?: string;
 }
 
 export interface IntentRow {
@@ -35,12 +38,23 @@ export function intentOf({ name, data }: IntentFact): Understood {
     return { route: data.intent, payload: {}, status: "retracted", revision: 0, error: null };
   }
   const { intent: route, payload, status, revision = 0, error = null } = data;
-  return { route, payload, status, revision, error };
+  return { route, payload, status, revision, error, ...plan(data) };
 }
 
 export function intentRead(view: IntentView): Understood {
   const { intent: route, payload, status, revision, error } = view;
-  return { route, payload, status, revision, error };
+  return { route, payload, status, revision, error, ...plan(view) };
+}
+
+function plan(of: { goal_id?: string | null; task_id?: string | null }): Pick<Understood, "goal" | "task"> {
+  return { ...(of.goal_id ? { goal: of.goal_id } : {}), ...(of.task_id ? { task: of.task_id } : {}) };
+}
+
+/** The door that takes back what was made of it; null where nothing new was made. */
+export function undoOf({ status, goal, task, route }: Understood): string | null {
+  if (status !== "accepted" || route === "RESCHEDULE_TASK") return null;
+  if (task) return `api/v1/tasks/${encodeURIComponent(task)}`;
+  return goal ? `api/v1/goals/${encodeURIComponent(goal)}` : null;
 }
 
 /** What is taken back stays so, and no older word undoes a newer one: the same news may come from

@@ -7,6 +7,7 @@ import { pastLines } from "./history/past.js";
 import type { Fact, ServerFact, State } from "./state.js";
 import { INITIAL } from "./state.js";
 import * as transcript from "./transcript.js";
+import { TAKEN_OVER } from "./words.js";
 import { NO_WORK, worked } from "./work/work.js";
 import { heardOfWork, isWork, type WorkFact } from "./work/events.js";
 
@@ -48,9 +49,19 @@ export function reduce(state: State, fact: Fact): State {
     case "call.up":
       return { ...state, stage: "live", transport: fact.transport, notice: null, retry: null };
     case "call.lost":
-      return { ...state, stage: "reconnecting", sounding: false, tools: [], retry: fact.retry ?? state.retry };
+      return {
+        ...state,
+        stage: "reconnecting",
+        sounding: false,
+        silent: false,
+        tools: [],
+        lines: transcript.unfollowed(state.lines),
+        retry: fact.retry ?? state.retry,
+      };
     case "sound":
       return { ...state, sounding: fact.on };
+    case "silence":
+      return { ...state, silent: fact.on };
     case "stream.up":
       return { ...state, streaming: true };
     case "stream.down":
@@ -124,6 +135,10 @@ function heard(state: State, fact: ServerFact): State {
       };
       return { ...state, lines: transcript.completed(state.lines, said) };
     }
+    case "assistant.heard":
+      return { ...state, lines: transcript.heard(state.lines, data) };
+    case "assistant.done":
+      return { ...state, lines: transcript.heard(state.lines, { ...data, state: "played" }) };
     case "tool.started":
     case "tool.progress":
     case "tool.completed":
@@ -149,7 +164,12 @@ function heard(state: State, fact: ServerFact): State {
     case "session.expired":
       return { ...state, notice: EXPIRED[data.reason] ?? "The conversation has ended." };
     case "session.ended":
-      return { ...over(state), stage: "ended", notice: state.notice ?? ENDED[data.reason] ?? null };
+      return {
+        ...over(state),
+        stage: "ended",
+        elsewhere: data.reason === TAKEN_OVER,
+        notice: (data.reason === TAKEN_OVER ? null : state.notice) ?? ENDED[data.reason] ?? null,
+      };
     default:
       return state;
   }
@@ -184,8 +204,10 @@ function over(state: State): State {
     ...state,
     voice: "disconnected",
     session: null,
+    elsewhere: false,
     ended: state.lines.length > 0 ? (state.session ?? state.ended) : null,
     sounding: false,
+    silent: false,
     transport: null,
     retry: null,
     tools: [],
@@ -212,5 +234,6 @@ const EXPIRED: Record<string, string> = {
   "never connected": "Ended: no call came about.",
 };
 const ENDED: Record<string, string> = {
-  completed: "Ended: it goes on elsewhere, or the server was shut down.",
+  [TAKEN_OVER]: "It goes on in another window or on another device.",
+  completed: "Ended: the server was shut down.",
 };

@@ -36,8 +36,22 @@ export interface Line {
   readonly percentage: number | null;
   /** It came by voice. */
   readonly spoken?: boolean;
+  /** While an answer sounds and its provider tells how far: what of it was heard by now. */
+  readonly heard?: string;
+  /** Of a tool: what there is to see of its call. */
+  readonly call?: ToolCall;
   /** Of an intent: what was understood. */
   readonly intent?: Understood;
+}
+
+export interface ToolCall {
+  readonly tool: string;
+  readonly given: Readonly<Record<string, unknown>>;
+  /** What it gave, or the beginning of it: `whole` says which. */
+  readonly output: string;
+  readonly whole: boolean;
+  readonly files: readonly string[];
+  readonly ms: number | null;
 }
 
 /** What the server waits for before anyone can talk to it. */
@@ -68,6 +82,8 @@ export interface State {
   readonly voice: string;
   /** The page plays the assistant's sound itself, and some is left. */
   readonly sounding: boolean;
+  /** It speaks, and has not made a sound for a while: more is to come. */
+  readonly silent: boolean;
   readonly transport: TransportKind | null;
   readonly loading: Loading | null;
   readonly retry: Retry | null;
@@ -80,6 +96,8 @@ export interface State {
   /** The session that is on; where it ended by itself, the next start goes on with it. */
   readonly session: string | null;
   readonly ended: string | null;
+  /** Its user went on with it in another place. */
+  readonly elsewhere: boolean;
   /** Whose lines are shown, once the server has one for them. */
   readonly conversation: string | null;
   readonly notice: string | null;
@@ -91,6 +109,7 @@ export const INITIAL: State = {
   stage: "loading",
   voice: "disconnected",
   sounding: false,
+  silent: false,
   transport: null,
   loading: null,
   retry: null,
@@ -102,6 +121,7 @@ export const INITIAL: State = {
   history: NO_HISTORY,
   session: null,
   ended: null,
+  elsewhere: false,
   conversation: null,
   notice: null,
   problem: null,
@@ -143,6 +163,7 @@ export type Fact =
   | { readonly type: "call.up"; readonly transport: TransportKind }
   | { readonly type: "call.lost"; readonly retry?: Retry }
   | { readonly type: "sound"; readonly on: boolean }
+  | { readonly type: "silence"; readonly on: boolean }
   | { readonly type: "stream.up" }
   | { readonly type: "stream.down" }
   | {

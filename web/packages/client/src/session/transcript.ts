@@ -2,7 +2,7 @@
 
 import type { TranscriptEntry } from "../wire/types.js";
 import { newest, titleOf, type Understood } from "./intents.js";
-import type { Line } from "./state.js";
+import type { Line, ToolCall } from "./state.js";
 
 const KEPT = 500; // lines on the page; the server has them all
 
@@ -41,11 +41,34 @@ export function completed(
   const text = said.text.trim();
   if (!text && !said.cut) return lines.filter((line) => line.id !== said.id);
   return changed(opened(lines, said.id, said.kind, said.after), said.id, (line) => {
-    const whole = line.text + line.unheard;
-    const rest = said.cut && whole.startsWith(text) ? whole.slice(text.length) : "";
+    const meant = line.text + line.unheard;
+    const rest = said.cut && meant.startsWith(text) ? meant.slice(text.length) : "";
     const spoken = said.spoken ?? false;
-    return { ...line, text, unheard: rest, cut: said.cut, spoken, done: true };
+    const sounds = said.cut ? whole(line) : line; // its words are complete before its sound is
+    return { ...sounds, text, unheard: rest, cut: said.cut, spoken, done: true };
   });
+}
+
+/** How far an answer that sounds was heard. Once it is over its text is what was heard. */
+export function heard(
+  lines: Lines,
+  told: { readonly item_id: string; readonly transcript?: string; readonly state: string },
+): Lines {
+  const { item_id: id, transcript: text = "", state } = told;
+  if (state === "playing") {
+    return changed(opened(lines, id, "assistant"), id, (line) => ({ ...line, heard: text }));
+  }
+  return changed(lines, id, whole);
+}
+
+/** Nobody tells any more how far an answer is. */
+export function unfollowed(lines: Lines): Lines {
+  return lines.some((line) => line.heard !== undefined) ? lines.map(whole) : lines;
+}
+
+function whole(line: Line): Line {
+  const { heard: _, ...rest } = line;
+  return line.heard === undefined ? line : rest;
 }
 
 /** What was said earlier, above what is here. */
@@ -103,6 +126,12 @@ export function reread(lines: Lines, entries: readonly TranscriptEntry[]): Lines
 
 export function fromEntries(entries: readonly TranscriptEntry[]): Lines {
   const lines: Line[] = [];
+  const results = new Map(
+    entries.flatMap((entry) => {
+      const { entry_type, tool_call_id: id, tool_result: result } = entry;
+      return entry_type === "tool_result" && id && result ? [[id, result] as const] : [];
+    }),
+  );
   for (const entry of entries) {
     const kind = entry.entry_type;
     if (kind === "user" || kind === "assistant") {
@@ -113,15 +142,34 @@ export function fromEntries(entries: readonly TranscriptEntry[]): Lines {
       lines.push({ ...EMPTY, id: entry.item_id ?? entry.id, kind, text, unheard, cut, done: true });
     } else if (kind === "tool_call") {
       const id = entry.tool_call_id ?? entry.id;
-      lines.push({ ...EMPTY, id, kind: "tool", text: entry.tool_name ?? "", done: true });
+      const name = entry.tool_name ?? "";
+      const call = callOf(name, entry.tool_arguments, results.get(id));
+      const failed = results.get(id)?.["success"] === false;
+      lines.push({ ...EMPTY, id, kind: "tool", text: entry.text || name, failed, call, done: true });
     }
   }
   return lines.slice(-KEPT);
 }
 
+type Given = Readonly<Record<string, unknown>>;
+
+/** A call as it is stored: its arguments, and its result once it has one. */
+export function callOf(tool: string, given?: Given | null, result?: Given | null): ToolCall {
+  const { output, error, suggestion, files_changed: files, duration_ms: ms } = result ?? {};
+  const said = [output, error, suggestion].filter((part) => typeof part === "string" && part !== "");
+  return {
+    tool,
+    given: given ?? {},
+    output: said.join("\n"),
+    whole: result !== undefined && result !== null,
+    files: Array.isArray(files) ? files.map(String) : [],
+    ms: typeof ms === "number" ? ms : null,
+  };
+}
+
 /** Nobody says any more of what was left open. */
 export function closed(lines: Lines): Lines {
-  return lines
+  return unfollowed(lines)
     .filter((line) => line.text !== "" || line.done)
     .map((line) => (line.done ? line : { ...line, done: true }));
 }

@@ -11,6 +11,7 @@ import { isIntent } from "./intents.js";
 import type { Pause } from "./readiness.js";
 import type { ServerFact, State, Tell } from "./state.js";
 import { type Readable, storeOf, until } from "./store.js";
+import { TAKEN_OVER } from "./words.js";
 
 export interface VisitPorts {
   readonly api: Api;
@@ -39,6 +40,7 @@ export class Visit {
   readonly #farewell = deferred();
   readonly #shown = new Map<string, Shown>(); // and not told by the server yet
   #statuses = 0;
+  #restoring = false; // and that the old session ends with it is no news
   #stream: { close(): void } | null = null;
   readonly #wanted = storeOf<Move | null>(null);
   readonly #moves = storeOf(0);
@@ -90,7 +92,7 @@ export class Visit {
 
   readonly newKey = async (afresh: boolean): Promise<string> => {
     this.#wanted.setState(null, true); // it is answered now, or the server wants it again
-    const answer = await (afresh ? this.#restored() : this.ports.api.reconnect(this.sessionId));
+    const answer = await (afresh ? this.#restored() : this.#reconnected());
     this.#ended = this.#going = false;
     if (answer.session_id !== this.sessionId) {
       this.sessionId = answer.session_id; // the old one is over; its conversation goes on
@@ -101,8 +103,26 @@ export class Visit {
   };
 
   async #restored(): Promise<ReconnectResponse> {
-    const { new_session_id, ...opened } = await this.ports.api.restore(this.sessionId);
-    return { ...opened, session_id: new_session_id };
+    this.#restoring = true;
+    try {
+      const { new_session_id, ...opened } = await this.ports.api.restore(this.sessionId);
+      return { ...opened, session_id: new_session_id };
+    } finally {
+      this.#restoring = false;
+    }
+  }
+
+  /** Where its user went on in another place, it stays there until they want it back. */
+  async #reconnected(): Promise<ReconnectResponse> {
+    try {
+      return await this.ports.api.reconnect(this.sessionId);
+    } catch (fault) {
+      if (fault instanceof ApiError && fault.code === TAKEN_OVER) {
+        const data = { reason: TAKEN_OVER, duration_ms: 0, timestamp: new Date().toISOString() };
+        this.#heard({ type: "event", name: "session.ended", data });
+      }
+      throw fault;
+    }
   }
 
   /** Resolves once the session wants another call, with why. */
@@ -153,7 +173,9 @@ export class Visit {
       if (fact.name === "session.ended") this.#farewell.resolve();
       return;
     }
-    if (fact.name === "session.ended" && (this.#going || LOST.includes(fact.data.reason))) {
+    if (fact.name === "session.ended" && this.#restoring) return;
+    const why = fact.name === "session.ended" ? fact.data.reason : TAKEN_OVER;
+    if (why !== TAKEN_OVER && (this.#going || LOST.includes(why))) {
       // The provider was lost for good, or we were for too long, or the server stops; the
       // conversation was not, and goes on in a new session.
       this.#ended = true;

@@ -45,9 +45,14 @@ export function situation(state: State): Situation {
   }
   if (!state.streaming) return "reconnecting";
   const now = VOICES[state.voice] ?? "listening";
-  // The server only reckons when the sound ends that we play.
-  return now === "listening" && state.sounding ? "speaking" : now;
+  // The server only reckons when the sound ends that we play; and it may end before the answer does.
+  const sounds = now === "speaking" || (now === "listening" && state.sounding);
+  if (sounds) return state.silent ? "thinking" : "speaking";
+  return now;
 }
+
+/** Why a session ended that its user went on with in another place. */
+export const TAKEN_OVER = "taken_over";
 
 /** A voice session as seed 004 §11 has it. */
 export type SessionStatus = "idle" | "connecting" | "active" | "reconnecting" | "ended" | "error";
@@ -101,6 +106,7 @@ export function busy(state: State): boolean {
 export function buttonWords(state: State): string {
   if (!busy(state)) {
     if (state.history.past) return "Continue by voice";
+    if (state.elsewhere) return "Continue here";
     return state.ended === null ? "Start talking" : "Reconnect";
   }
   return ["asking", "connecting", "loading"].includes(situation(state)) ? "Cancel" : "Hang up";
@@ -117,6 +123,7 @@ export function words(state: State): string {
     case "connecting":
       return "Connecting";
     case "listening":
+      if (state.muted) return "Muted";
       return toolNames(state) ? `Listening, while ${toolNames(state)} runs` : "Listening";
     case "hearing":
       return "You speak";

@@ -207,8 +207,13 @@ export class Api {
     return this.json(`api/v1/conversations?limit=${limit}&offset=${offset}`);
   }
 
-  search(words: string): Promise<SearchResponse> {
-    return this.json(`api/v1/conversations/search?q=${encodeURIComponent(words)}`);
+  search(words: string, limit: number): Promise<SearchResponse> {
+    return this.json(`api/v1/conversations/search?q=${encodeURIComponent(words)}&limit=${limit}`);
+  }
+
+  renameConversation(id: string, title: string): Promise<ConversationInfo> {
+    const init = { ...posted({ title }), method: "PATCH" };
+    return this.json(`api/v1/conversations/${encodeURIComponent(id)}`, init);
   }
 
   /** The last ones, or the last ones before one of them. */

@@ -162,7 +162,7 @@ _DATED = lex.WEEKDAYS.keys() | {"tomorrow", "today", "tonight"}
 
 
 def _military(t: Tokens, at: int) -> Found | None:
-    """ "oh nine hundred", "nineteen hundred hours", "zero six thirty"."""
+    """ "oh nine hundred", "nineteen hundred hours", "eighteen hours thirty", "zero six thirty"."""
     begun, zero = at, t.word(at) in ("oh", "o", "zero")
     small = t.small(t.skip(at + 1)) if zero else t.small(at)
     if small is None or small[0] > 23 or (zero and small[0] > 9):
@@ -180,6 +180,9 @@ def _military(t: Tokens, at: int) -> Found | None:
             return None
         sure: Strength = "firm" if zero or hours else "fair" if dated else "weak"
         return Found(Hour(hour, 0, certain=True), begun, end + hours, sure)
+    counted = t.word(ahead) in ("hours", "hrs", "hour") and t.small(t.skip(ahead + 1))
+    if counted and counted[0] < 60 and t.word(counted[1]) not in lex.UNITS:
+        return Found(Hour(hour, counted[0], certain=hour > 12), begun, counted[1], "fair")
     if zero and (minutes := t.small(ahead)) and 10 <= minutes[0] < 60:
         return Found(Hour(hour, minutes[0], certain=True), begun, minutes[1], "fair")
     return None

@@ -15,7 +15,8 @@ export interface ArchivePorts {
   readonly pause: Pause;
 }
 
-const PAGE = 20;
+const PAGE = 50;
+const HITS = 100;
 const TYPING_MS = 250; // nobody is asked for every letter
 const SEARCHED_PAGES = 10; // back to a message that was found
 const LATE_MS = 2000; // between looks for an answer that takes its time
@@ -61,7 +62,7 @@ export class Archive {
     if (!query) return;
     try {
       await this.ports.pause(TYPING_MS, search.signal);
-      const { results } = await this.ports.api.search(query);
+      const { results } = await this.ports.api.search(query, HITS);
       if (!search.signal.aborted) this.#news({ what: "found", query, hits: results });
     } catch (fault) {
       if (!search.signal.aborted) this.#news({ what: "unread", why: faultWords(fault) });
@@ -115,6 +116,18 @@ export class Archive {
     }
     if (this.#past(id)) this.#watch.abort();
     this.#news({ what: "deleted", id });
+  }
+
+  /** Its new name is shown at once. Rejects where the server refuses; then it has the old one. */
+  async rename(id: string, title: string): Promise<void> {
+    const before = this.store.getState().history.conversations.find((one) => one.id === id);
+    if (before) this.#news({ what: "renamed", info: { ...before, title } });
+    try {
+      this.#news({ what: "renamed", info: await this.ports.api.renameConversation(id, title) });
+    } catch (fault) {
+      if (before) this.#news({ what: "renamed", info: before });
+      throw fault;
+    }
   }
 
   /** After a call: what was said in it is stored now. */

@@ -66,6 +66,7 @@ export type HistoryNews =
   | { readonly what: "asked"; readonly id: string | null }
   | { readonly what: "deleting"; readonly id: string }
   | { readonly what: "deleted"; readonly id: string }
+  | { readonly what: "renamed"; readonly info: ConversationInfo }
   | { readonly what: "shown"; readonly id: string; readonly name: string; readonly target: string | null }
   | PastNews;
 
@@ -108,6 +109,8 @@ export function recalled(history: History, news: HistoryNews): History {
       return { ...history, doomed: { id: news.id, going: true }, problem: null };
     case "deleted":
       return without(history, news.id);
+    case "renamed":
+      return renamed(history, news.info);
     case "shown": {
       const { id, name, target } = news;
       return { ...history, open: false, past: { ...NEW_PAST, id, name, target } };
@@ -158,6 +161,17 @@ function without(history: History, id: string): History {
     hits: history.hits && history.hits.filter((hit) => hit.conversation_id !== id),
     past: history.past?.id === id ? null : history.past,
     doomed: history.doomed?.id === id ? null : history.doomed,
+  };
+}
+
+function renamed(history: History, info: ConversationInfo): History {
+  const { past, hits } = history;
+  const { id, title } = info;
+  return {
+    ...history,
+    conversations: history.conversations.map((one) => (one.id === id ? info : one)),
+    hits: hits && hits.map((hit) => (hit.conversation_id === id ? { ...hit, conversation_title: title } : hit)),
+    past: past?.id === id && title ? { ...past, name: title } : past,
   };
 }
 

@@ -4,7 +4,7 @@ import type { IntentView, Message } from "../../wire/types.js";
 import type { Past } from "./history.js";
 import { intentRead, isIntentTool, titleOf } from "../intents.js";
 import type { Line } from "../state.js";
-import { EMPTY } from "../transcript.js";
+import { callOf, EMPTY } from "../transcript.js";
 
 /** What was just written, until the server has it. */
 export const SENDING = "sending";
@@ -19,9 +19,10 @@ export function pastLines({ messages, intents, more, sending }: Read): readonly 
   const cards = [...intents]
     .filter(({ created_at }) => !more || created_at >= first)
     .sort((one, other) => one.created_at.localeCompare(other.created_at));
+  const results = resultsOf(messages);
   for (const message of messages) {
     while (cards[0] && cards[0].created_at < message.created_at) lines.push(...card(cards.shift()));
-    lines.push(...lineOf(message, names));
+    lines.push(...lineOf(message, names, results));
   }
   for (const left of cards) lines.push(...card(left));
   if (sending) lines.push({ ...EMPTY, id: SENDING, kind: "user", text: sending, done: true });
@@ -35,7 +36,21 @@ function card(view: IntentView | undefined): Line[] {
   return [{ ...EMPTY, id: view.id, kind: "intent", text, intent: intentRead(view), done: true }];
 }
 
-function lineOf({ id, role, content, input_modality, metadata }: Message, cards: Set<string>): Line[] {
+type Result = Readonly<Record<string, unknown>>;
+
+/** What each call gave, by its name. */
+export function resultsOf(messages: readonly Message[]): ReadonlyMap<string, Result> {
+  return new Map(
+    messages.flatMap(({ metadata: { entry_kind, tool_call_id, tool_result } }) =>
+      entry_kind === "tool_result" && tool_result
+        ? [[String(tool_call_id), tool_result as Result] as const]
+        : [],
+    ),
+  );
+}
+
+function lineOf(message: Message, cards: Set<string>, results: ReadonlyMap<string, Result>): Line[] {
+  const { id, role, content, input_modality, metadata } = message;
   if (role === "user" || role === "assistant") {
     const cut = metadata["interrupted"] === true;
     const meant = String(metadata["generated"] ?? "");
@@ -46,5 +61,8 @@ function lineOf({ id, role, content, input_modality, metadata }: Message, cards:
   const name = metadata["tool_name"];
   if (metadata["entry_kind"] !== "tool_call" || typeof name !== "string") return [];
   if (cards.has(name) || isIntentTool(name)) return [];
-  return [{ ...EMPTY, id, kind: "tool", text: content || name, done: true }];
+  const result = results.get(String(metadata["tool_call_id"]));
+  const call = callOf(name, metadata["tool_arguments"] as Result | undefined, result);
+  const failed = result?.["success"] === false;
+  return [{ ...EMPTY, id, kind: "tool", text: content || name, failed, call, done: true }];
 }

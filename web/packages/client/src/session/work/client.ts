@@ -103,6 +103,7 @@ export class WorkClient {
     for (let failures = 1; ; failures += 1) {
       const attempt = new AbortController();
       const up = () => {
+        this.#news({ what: "plans" }); // nobody was listening before
         // After the stream is up, so that nothing falls between the list and the first event.
         const read = this.#readDue(signal).then(() => this.#read(signal));
         void read.then(
@@ -146,6 +147,7 @@ export class WorkClient {
 
   #heard(fact: ServerFact): void {
     if (fact.name === "approval.requested") this.#approvalsHeard += 1;
+    if (fact.name === "task.due" || isIntent(fact)) this.#news({ what: "plans" });
     if (isWork(fact)) return this.tell(fact);
     if (isIntent(fact)) return this.#settled(fact);
     // The transcript has the calls of its own session; of others, only their end is ours.

@@ -57,7 +57,12 @@ export function heardOfWork(work: Work, { name, data }: WorkFact): Work {
         finished_at: data.timestamp,
       });
     case "task.due":
-      return fellDue(work, { id: data.reminder_id, title: data.title, due_at: data.due_at });
+      return fellDue(work, {
+        id: data.reminder_id,
+        task_id: data.task_id,
+        title: data.title,
+        due_at: data.due_at,
+      });
     case "approval.requested": {
       const { approval_id: id, timestamp: requested_at, ...rest } = data;
       return ask(work, { ...rest, id, requested_at });

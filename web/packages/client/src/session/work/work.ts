@@ -13,7 +13,7 @@ export type Task = WorkResponse;
 export type Approval = Pick<
   ApprovalView,
   | ("id" | "tool_name" | "question" | "arguments" | "requested_at" | "expires_at" | "task_id")
-  | ("session_id" | "call_id" | "reach")
+  | ("session_id" | "call_id" | "reach" | "asked_by" | "because")
 >;
 
 /** What a running tool asks; it lives no longer than its call. */
@@ -22,7 +22,7 @@ export interface CallQuestion extends Omit<QuestionView, "asked_at"> {
 }
 
 /** Something on the user's list that came due. */
-export type Due = Pick<ReminderView, "id" | "title" | "due_at">;
+export type Due = Pick<ReminderView, "id" | "task_id" | "title" | "due_at">;
 
 export interface Work {
   /** The latest first; those that were read are gone. */
@@ -42,6 +42,8 @@ export interface Work {
   readonly faults: Readonly<Record<string, string>>;
   /** Why the list could not be read. */
   readonly unread: string | null;
+  /** How often something happened by which goals and tasks may be others than before. */
+  readonly plans: number;
   /** What to add to our clock to have the server's. */
   readonly skewMs: number;
 }
@@ -56,6 +58,7 @@ export const NO_WORK: Work = {
   acting: [],
   faults: {},
   unread: null,
+  plans: 0,
   skewMs: 0,
 };
 
@@ -69,6 +72,7 @@ export type WorkNews =
     }
   | { readonly what: "due"; readonly due: readonly Due[] }
   | { readonly what: "unread"; readonly why: string }
+  | { readonly what: "plans" }
   | { readonly what: "seen"; readonly ids: readonly string[] }
   | { readonly what: "acting"; readonly id: string }
   | { readonly what: "refused"; readonly id: string; readonly why: string }
@@ -85,6 +89,8 @@ export function worked(work: Work, news: WorkNews): Work {
       return news.due.reduce(fellDue, { ...work, due: [] });
     case "unread":
       return { ...work, unread: news.why };
+    case "plans":
+      return { ...work, plans: work.plans + 1 };
     case "seen":
       return {
         ...work,
