@@ -71,7 +71,7 @@ async def test_the_self_test_finds_what_is_broken_and_leaves_nothing_behind(
 
 
 async def test_a_wrong_token_is_told_a_right_one_lasts_as_long_as_the_tab(tmp_path: Path) -> None:
-    settings = {"VIVAVOCE_AUTH": "token", "VIVAVOCE_AUTH_TOKEN": TOKEN}
+    settings: dict[str, Any] = {"VIVAVOCE_AUTH": "token", "VIVAVOCE_AUTH_TOKEN": TOKEN}
     with serve(tmp_path / "server", **settings) as served:
         told = await act("login", served.origin, tmp_path, token=TOKEN)
     assert told.one("wrong")["problem"] == "This token is not right."
