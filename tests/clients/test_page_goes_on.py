@@ -118,6 +118,7 @@ def check_lines(page: Page, sentences: Sequence[str]) -> None:
             assert share(sentence, line) >= 0.7, line
 
 
+@pytest.mark.full
 async def test_before_the_cap_the_page_goes_over_to_another_call_and_nobody_notices(
     voice: Voice, tmp_path: Path
 ) -> None:
@@ -228,7 +229,7 @@ async def test_after_a_network_that_was_gone_the_page_is_back_and_says_what_was_
     assert [who for who, _ in page.lines] == ["user", "assistant", "assistant"], page.lines
     asked, cut, again = (words for _, words in page.lines)
     assert share(APPLES, asked) >= 0.7
-    assert cut.endswith("interrupted")
+    assert re.search(r"interrupted(?:\d+ words? (?:was|were) not heard)?$", cut), cut
     assert "Sorry, we were cut off. I was saying" in again
     assert share(f"{again} {ROSES}", await page.heard(voice, page.mark("mended"))) >= 0.7
     [kept] = [e for e in page.watcher.all("transcription.completed") if e.get("interrupted")]
@@ -357,7 +358,7 @@ async def test_a_page_that_is_loaded_anew_in_the_middle_goes_on_with_the_same_co
 
 
 @pytest.mark.parametrize(
-    "away", [15.0, *(pytest.param(s, marks=pytest.mark.full) for s in (3.0, 60.0))]
+    "away", [3.0, *(pytest.param(s, marks=pytest.mark.full) for s in (15.0, 60.0))]
 )
 async def test_over_a_websocket_too_the_page_is_back_after_a_network_that_was_gone(
     away: float, voice: Voice, tmp_path: Path

@@ -26,8 +26,9 @@ def block(language: str) -> str:
 
 
 async def test_the_example_tool_works_as_written() -> None:
-    names: dict[str, Any] = {}
-    exec(compile(block("python"), "docs/tools.md", "exec"), names)
+    names: dict[str, Any] = {"__name__": "house_tools"}
+    example_file = DOCS / "examples" / "house-tools" / "house_tools.py"
+    exec(compile(example_file.read_text(encoding="utf-8"), str(example_file), "exec"), names)
     tools = Registry([names["temperature"]])
     (example,) = tools.definition("temperature").examples
     arguments = tools.check("temperature", dict(example.arguments))

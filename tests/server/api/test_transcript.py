@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.doors import MOMENT, doors, refused
+from tests.server.doors import MOMENT, Doors, doors, refused
 from vivavoce.testing import ManualClock
 from vivavoce.wire.records.talk import utc_now
 
@@ -186,6 +187,16 @@ async def test_a_transcript_can_be_sent_back_as_it_was_read(tmp_path: Path) -> N
         await d.until(session_id, "assistant.speaking")
         await call.user_says("Stop.", heard_ms=500)
         await d.until(session_id, "transcription.completed", 3)
-        before = (await d.get(f"/sessions/{session_id}"))["transcript"]
+        before = await _with_last(d, session_id, "Stop.")
         await d.post(f"/sessions/{session_id}/transcript", {"entries": before})
         assert (await d.get(f"/sessions/{session_id}"))["transcript"] == before
+
+
+async def _with_last(d: Doors, session_id: str, text: str) -> list[Any]:
+    """The transcript, once that is in it: an answer that is cut may be told twice before."""
+    async with asyncio.timeout(10):
+        while True:
+            told: list[Any] = (await d.get(f"/sessions/{session_id}"))["transcript"]
+            if any(entry["text"] == text for entry in told):
+                return told
+            await asyncio.sleep(0.01)

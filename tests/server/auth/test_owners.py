@@ -57,6 +57,7 @@ NAMED = {
     *("sendMessage", "getGoal", "updateGoal", "deleteGoal", "updateMilestone"),
     *("createPlannedTask", "getPlannedTask", "updatePlannedTask", "deletePlannedTask"),
     *("getConversation", "renameConversation", "exportConversation"),
+    *("donePlannedTask", "movePlannedTask"),
     *("listIntents", "revokeGrant", "seenReminder", "changeProvider", "unsubscribeFromPush"),
 }
 """They name something of a user's: of another's, it is not there."""
@@ -66,6 +67,8 @@ SHARED = {"tool_name": "calculate", "voice": "marin"}  # the same for all
 VALUES = {  # which no schema tells
     "name": "calculate",
     "voice": "marin",
+    "to": "2030-01-31T18:00:00Z",
+    "of": None,
     "sessionId": "3f0c9f3e-51a6-4f3b-9a1d-6d2b7c8e9f10",
 }
 MEANT = {"before": "message_id", "prev_session_id": "session_id"}

@@ -13,6 +13,7 @@ from starlette.requests import Request as HttpRequest
 
 from vivavoce.errors import Forbidden
 from vivavoce.server.gate.auth import FOREIGN_ORIGIN, bearer, named_user
+from vivavoce.server.gate.jwt import OWN_USERS
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas.fields import Request, Timestamp, View
 from vivavoce.server.services import AsRole, Here, User, json_only
@@ -32,6 +33,7 @@ class BrowserKeyRequest(Request):
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._@:+-]{0,127}$",
         description="Whose browser it is. Only an operator's token may name somebody else.",
         examples=["ada"],
+        json_schema_extra={"not": {"enum": sorted(OWN_USERS)}},
     )
     origin: Origin | None = Field(
         default=None,
