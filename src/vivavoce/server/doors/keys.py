@@ -33,7 +33,7 @@ class BrowserKeyRequest(Request):
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._@:+-]{0,127}$",
         description="Whose browser it is. Only an operator's token may name somebody else.",
         examples=["ada"],
-        json_schema_extra={"not": {"enum": sorted(OWN_USERS)}},
+        json_schema_extra={"not": {"enum": [*sorted(OWN_USERS)]}},
     )
     origin: Origin | None = Field(
         default=None,
