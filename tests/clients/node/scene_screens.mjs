@@ -416,7 +416,8 @@ async function prepared(page, state) {
   }
   if (state === "models") {
     await page.route("**/status", async (route) => {
-      const status = await (await route.fetch()).json();
+      const status = await route.fetch().then((answer) => answer.json()).catch(() => null);
+      if (!status) return; // the page was closed meanwhile
       const models = [
         { name: "qwen3-4b-instruct", state: "fetching", received: 1_130_000_000, total: 2_497_000_000 },
         { name: "parakeet-tdt-0.6b", state: "verifying", received: 640_000_000, total: 640_000_000 },
