@@ -113,7 +113,6 @@ def pretrained(base: Path, kinds: int, slots: int) -> Reader:
         for kind in ("weight", "bias"):
             if f"{ours}.{kind}" in state:
                 state[f"{ours}.{kind}"].copy_(known[f"{theirs}.{kind}"])
-    reader.words.weight.requires_grad_(False)  # words that no line has keep their meaning
     return reader
 
 
@@ -337,10 +336,14 @@ def main() -> None:
     out = given.out or here.parent / "agents" / given.agent / "reader"
     kinds, slots = labels(known)
     print(f"{len(known)} lines; {', '.join(kinds)}; {', '.join(slots)}", flush=True)
-    reader = pretrained(given.base, len(both(kinds)), len(both(slots)))
-    encoder = Encoder(given.base, kinds, slots)
+    size = len(both(kinds)), len(both(slots))
     if given.weights is not None and given.weights.exists():
+        reader = Reader(*size)
         reader.load_state_dict(load_file(given.weights))
+    else:
+        reader = pretrained(given.base, *size)
+    reader.words.weight.requires_grad_(False)  # words that no line has keep their meaning
+    encoder = Encoder(given.base, kinds, slots)
     for told in train(reader, encoder, known, given.rounds, given.seed, given.pace):
         if given.weights is not None:
             save_file(reader.state_dict(), given.weights)

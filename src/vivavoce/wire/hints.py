@@ -183,6 +183,8 @@ class Stage(_Part):
     """Only where these values are known, or, with `!` before one, where it is not."""
     each: str = ""
     """A list among the known values: it is done for each of them, as `{item}`."""
+    story: str = ""
+    """A value with numbers of which a sum is to be made: who can read says which, as `reckoned`."""
     none: tuple[str, ...] = ()
     """Told where there is nothing of that in the result; it is the end then. Without it the next
     stage is tried."""

@@ -152,5 +152,13 @@ def test_of_what_a_command_printed_the_lines_are_told_that_were_asked_for() -> N
         told = command(output, {"said": said, "command": "sh check.sh"})
         assert told == {"told": "It printed: MISSING HOST.", "ok": True}
     every = command(output, {"said": "run the check", "command": "sh check.sh"})
-    assert every is not None
-    assert "4 lines" in every["told"]
+    assert every == {"told": "It printed: MISSING HOST. ok USER. ok NAME. ok PORT.", "ok": True}
+    long = "Succeeded (exit code 0).\n" + "\n".join(f"row {n} is imported" for n in range(90))
+    told = command(long, {"said": "import the rows", "command": "sh import.sh"})
+    assert told == {"told": "It printed 90 lines. The last is: row 89 is imported.", "ok": True}
+    trace = "Failed (exit code 1).\nTraceback (most recent call last):\n  x\nKeyError: 'day'\n"
+    failed = command(trace, {"said": "run it", "command": "python3 a.py"})
+    assert failed == {
+        "told": "It failed with exit code 1. It printed: KeyError: 'day'.",
+        "ok": False,
+    }

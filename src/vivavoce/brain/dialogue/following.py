@@ -13,8 +13,9 @@ from dataclasses import replace
 from string import Formatter
 from typing import Any
 
+from vivavoce.brain.dialogue import manager
 from vivavoce.brain.dialogue.commands import Command
-from vivavoce.brain.dialogue.flows.carrying import Point
+from vivavoce.brain.dialogue.flows.carrying import Point, Story
 from vivavoce.brain.dialogue.manager import heard, returned, settled
 from vivavoce.brain.dialogue.state import Asked, State, Wish, World
 from vivavoce.wire.brain import Ask, Call, Result, Said, Turn
@@ -24,8 +25,8 @@ Known = Callable[[int], Sequence[Command] | None]
 """The commands of the user's turn at this place in `Ask.turns`, where they are remembered."""
 
 
-Chosen = Callable[[Point], Sequence[int] | None]
-"""Which of its lines were meant, where that is remembered."""
+Chosen = Callable[[Point | Story], manager.Chosen | None]
+"""What was meant, where that is remembered."""
 
 
 def follow(ask: Ask, world: World, known: Known, chosen: Chosen = lambda point: None) -> State:

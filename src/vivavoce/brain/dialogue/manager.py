@@ -16,7 +16,7 @@ from vivavoce.brain.dialogue import completing, times, wording
 from vivavoce.brain.dialogue.commands import Command
 from vivavoce.brain.dialogue.completing import Gap, gap
 from vivavoce.brain.dialogue.flows import carrying
-from vivavoce.brain.dialogue.flows.carrying import Point
+from vivavoce.brain.dialogue.flows.carrying import Point, Story
 from vivavoce.brain.dialogue.listening import listened
 from vivavoce.brain.dialogue.state import (
     Asked,
@@ -87,16 +87,22 @@ def returned(
     return _advance(state, world)
 
 
-def pointed(step: Step, chosen: Sequence[int], world: World) -> Step:
-    """Somebody has read the lines of a `Point`, and says which of them are meant, if any."""
+Chosen = Sequence[int] | str
+"""Of a `Point` the places of its lines, if any is meant; of a `Story` its sum."""
+
+
+def pointed(step: Step, chosen: Chosen, world: World) -> Step:
+    """Somebody has read what a `Point` or a `Story` is about, and says what is meant."""
     state = step.state
     assert state.running is not None
     flow = world.hints[state.running.flow]
     assert isinstance(flow, Flow)
+    if isinstance(chosen, str):
+        return _carried(state, carrying.reckoned(flow, state.running, chosen), world)
     return _carried(state, carrying.pointed(flow, state.running, chosen), world)
 
 
-def settled(step: Step, world: World, choose: Callable[[Point], Sequence[int] | None]) -> Step:
+def settled(step: Step, world: World, choose: Callable[[Point | Story], Chosen | None]) -> Step:
     """A step that points at nothing any more: as was chosen, or by words alone."""
     while (point := pointing(step)) is not None:
         chosen = choose(point)
@@ -104,8 +110,8 @@ def settled(step: Step, world: World, choose: Callable[[Point], Sequence[int] | 
     return step
 
 
-def pointing(step: Step) -> Point | None:
-    return next((act for act in step.acts if isinstance(act, Point)), None)
+def pointing(step: Step) -> Point | Story | None:
+    return next((act for act in step.acts if isinstance(act, Point | Story)), None)
 
 
 def _deed(wish: Wish, tool: str, arguments: Mapping[str, Any], output: str, world: World) -> Deed:
@@ -222,9 +228,9 @@ def _submitted(state: State, wish: Wish, world: World) -> Step:
     return Step(state, (Do(tool, arguments),))
 
 
-def _carried(state: State, next_: carrying.Next | Point | carrying.End, world: World) -> Step:
+def _carried(state: State, next_: carrying.Step, world: World) -> Step:
     """The next call of a flow; or its end, which is the result of a tool like any other."""
-    if isinstance(next_, Point):
+    if isinstance(next_, Point | Story):
         state = replace(state, running=next_.running, scene=next_.running.scene)
         return Step(state, (next_,))
     if isinstance(next_, carrying.Next) and _repeats(next_, state, world):

@@ -773,6 +773,44 @@ POINTING = _wrapped(SYSTEM, _READS) + "".join(
 """The beginning of every question about lines."""
 
 
+_RECKONS = (
+    "You write the sum that answers a question, with the numbers that were said, and nothing else."
+)
+_SUMS = (
+    ("We have 3 crates of 12 bottles and 5 loose ones, how many is that", "3 * 12 + 5"),
+    ("I had 200 chairs, lent 40 to the school and 6 broke. How many are left?", "200 - 40 - 6"),
+    (
+        "the bill was 84 pounds and there are 6 of us, 10 percent tip on top, what does each pay",
+        "84 * 1.10 / 6",
+    ),
+    ("7 tickets at 4.50 and 2 at half that", "7 * 4.50 + 2 * 4.50 / 2"),
+    (
+        "9 boxes of 20 came, 3 whole boxes were wet, and we sold 50 pieces. what is left",
+        "(9 - 3) * 20 - 50",
+    ),
+    ("8 bags of 15 onions, and 11 of all those onions are bad", "8 * 15 - 11"),
+    ("40 guests, each drinks 3 glasses, 6 glasses in a bottle. How many bottles?", "40 * 3 / 6"),
+    ("how far on 1 litre if I drove 240 kilometres on 15", "240 / 15"),
+    ("we paid 5 times 30 and the room was 120, what is left over", "5 * 30 - 120"),
+    ("90 euros, 20 percent off", "90 * 0.80"),
+)
+RECKONING = _wrapped(SYSTEM, _RECKONS) + "".join(
+    _wrapped(USER, said) + _wrapped(ASSISTANT, expression) for said, expression in _SUMS
+)
+"""The beginning of every question about a sum."""
+SUM = """%llguidance {}
+start: term (sign term){0,8}
+term: number | "(" number (sign number){1,4} ")"
+number: /[0-9]{1,7}(\\.[0-9]{1,4})?/
+sign: " + " | " - " | " * " | " / "
+"""
+"""What a sum may be, in Lark."""
+
+
+def reckoning(story: str) -> str:
+    return RECKONING + _wrapped(USER, safe(clean(story))) + ASSISTANT[0]
+
+
 class Lines(Record):
     """Lines that the model is shown, a letter before each, and asked which of them are meant."""
 

@@ -13,7 +13,7 @@ from dataclasses import field
 from datetime import datetime
 from typing import Any, Literal
 
-from vivavoce.brain.dialogue.flows.carrying import Point, Running, Scene, flows_in
+from vivavoce.brain.dialogue.flows.carrying import Point, Running, Scene, Story, flows_in
 from vivavoce.wire.brain import Tool
 from vivavoce.wire.hints import Briefing, Hint, Slot, SlotKind, Thing, hint_of
 from vivavoce.wire.values import Record, Value
@@ -152,7 +152,7 @@ class Do(Value):
     arguments: Mapping[str, Any]
 
 
-Act = Say | Do | Point
+Act = Say | Do | Point | Story
 """To point is to say which of some lines is meant: whoever can read does (`manager.pointed`)."""
 
 

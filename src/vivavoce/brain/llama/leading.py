@@ -24,9 +24,17 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from vivavoce.brain.dialogue import marked, prompting
 from vivavoce.brain.dialogue.commands import Begin, Command, Plain
-from vivavoce.brain.dialogue.flows.carrying import Point
+from vivavoce.brain.dialogue.flows.carrying import Point, Story
 from vivavoce.brain.dialogue.following import awaited, follow
-from vivavoce.brain.dialogue.manager import heard, own_wish, pointed, pointing, returned, view
+from vivavoce.brain.dialogue.manager import (
+    Chosen,
+    heard,
+    own_wish,
+    pointed,
+    pointing,
+    returned,
+    view,
+)
 from vivavoce.brain.dialogue.prompting import Likely
 from vivavoce.brain.dialogue.state import (
     Do,
@@ -142,8 +150,8 @@ class Leading:
         self._now = now
         """How this model's messages look, once it is known."""
         self._known: OrderedDict[str, dict[tuple[str, str], tuple[Command, ...]]] = OrderedDict()
-        self._choices: dict[str, dict[str, tuple[int, ...]]] = {}
-        """By talk: which lines the model pointed at."""
+        self._choices: dict[str, dict[str, Chosen]] = {}
+        """By talk: which lines the model pointed at, and which sums it made."""
         self._firsts: dict[str, int] = {}
         self._lines: tuple[str, dict[str, list[str]]] = "", {}
 
@@ -219,12 +227,22 @@ class Leading:
             if (found := chosen.get(point.key)) is None:
                 flow = world.hints.get(point.running.flow)
                 tells = isinstance(flow, Flow) and flow.does == "tell"
-                found = await self._lines_meant(ask.live, point, tells)
+                if isinstance(point, Story):
+                    found = await self._sum_of(ask.live, point)
+                else:
+                    found = await self._lines_meant(ask.live, point, tells)
                 while len(chosen) >= _MOST_KNOWN:
                     chosen.pop(next(iter(chosen)))
                 chosen[point.key] = found
             step = pointed(step, found, world)
         return step
+
+    async def _sum_of(self, live: str, story: Story) -> str:
+        """The sum that answers, by the model; what it cannot be is found out by who asked."""
+        text = prompting.reckoning(story.text)
+        async with self._model.writing(live, text) as writing:
+            line, _ = await writing.line(text, prompting.SUM, _TOLD)
+        return line.strip()
 
     async def _lines_meant(self, live: str, point: Point, tells: bool) -> tuple[int, ...]:
         """Which of these lines are meant, by what the model makes of them and by their words. Of
@@ -499,7 +517,7 @@ class Leading:
     def besides(self, ask: Ask) -> tuple[str, ...]:
         """The beginnings of other questions that such talks ask: about lines of files."""
         points = any(isinstance(one, Flow) for one in self._world(ask).hints.values())
-        return (prompting.TELLING, prompting.POINTING) if points else ()
+        return (prompting.TELLING, prompting.POINTING, prompting.RECKONING) if points else ()
 
     def _head_now(self, live: str, world: World) -> str:
         """As much of it as need not be waited for."""

@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 
 from vivavoce.language.en import answers
 from vivavoce.language.en.dictation import dictated, ending_of
+from vivavoce.language.en.filenames import joined
 from vivavoce.language.en.numbers import CARDINALS, found, number
 from vivavoce.language.en.quantities import conversion
 from vivavoce.wire.values import Value
@@ -1043,18 +1044,9 @@ class Choice(Value):
 _CLEAR, _ENOUGH, _MOST = 0.12, 0.62, 4
 
 
-def _spelt_out(text: str) -> str:
-    """ "handlers underscore v two" is handlers_v2."""
-    joined = re.sub(r"(?i)\s+underscore\s+", "_", text)
-    joined = re.sub(r"(?i)\s+(?:dash|hyphen|minus)\s+", "-", joined)
-    return re.sub(
-        r"(?i)(?<![a-z])v (\w+)\b", lambda v: f"v{CARDINALS.get(v[1].lower(), ' ' + v[1])}", joined
-    )
-
-
 def chosen(text: str, files: Iterable[str], *, folders: bool = False) -> Choice:
     """Which of the files (or the folders they lie in) is meant by these words?"""
-    said = dictated(_spelt_out(text)).strip().strip(_END)
+    said = joined(text).strip().strip(_END)
     there = list(dict.fromkeys(files))
     if folders:
         above = (str(one) for f in there for one in PurePosixPath(f).parents if str(one) != ".")
@@ -1163,7 +1155,7 @@ _VAGUE = _set("list table sheet spreadsheet data sheet records info stuff notes 
 """Said of what is in a file rather than for its name."""
 _FILE_WORDS = _set(
     "file files code folder directory dir script module document doc page thing contents content "
-    "top bottom first last main's one dot"
+    "top bottom first last main's one dot dash hyphen underscore number"
 )
 
 
@@ -1203,9 +1195,15 @@ def _named(path: str) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     return tuple(pieces(inner)) or (inner.lower(),), above, ending.lower()
 
 
+def _as_figure(word: str) -> str:
+    """ "Three" is 003 where files are numbered so."""
+    figure = word if word.isdigit() else str(CARDINALS.get(word, ""))
+    return figure.lstrip("0")
+
+
 @lru_cache(maxsize=8192)
 def _same(word: str, part: str) -> float:
-    if word == part:
+    if word == part or ((figure := _as_figure(word)) and figure == part.lstrip("0")):
         return 1.0
     if stem(word) == stem(part) or _LIKE.get(word) == part:
         return 0.95 if stem(word) == stem(part) else 0.85

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from vivavoce.brain.dialogue.flows.results import ROWS, asked_about
-from vivavoce.language.en import naming
+from vivavoce.language.en import filenames, naming, reckoning
 from vivavoce.language.en.dictation import dictated
 from vivavoce.language.en.quantities import conversion, over_column
 
@@ -255,12 +255,10 @@ _JOBS = (
 
 
 def _program(text: str, known: Known) -> tuple[str, ...]:
-    """A command as it was dictated, or the one by which such a job is done."""
-    if path := known.get("file_path"):
-        start = _STARTERS.get(PurePosixPath(str(path)).suffix)
-        if start:
-            given = naming.handed_to(str(path), str(known["said"]))
-            return (shlex.join([*start.split(), str(path), *given]),)
+    """A command as it was dictated, the one by which such a job is done, or a script that is there
+    under that name."""
+    if known.get("file") and (script := _started(str(known.get("file_path") or ""), known)):
+        return script
     if counting := _word_count(text, known):
         return counting
     if picked := known.get("picked"):
@@ -272,7 +270,16 @@ def _program(text: str, known: Known) -> tuple[str, ...]:
     for sounds, line in _JOBS:
         if re.search(sounds, text or known["said"], re.IGNORECASE):
             return (line,)
-    return ()
+    scripts = [f for f in known.get("files") or () if PurePosixPath(f).suffix in _STARTERS]
+    path = naming.chosen(text, scripts).only if text else None
+    return _started(path or str(known.get("file_path") or ""), known)
+
+
+def _started(path: str, known: Known) -> tuple[str, ...]:
+    """What starts this file, with what it is handed."""
+    start = _STARTERS.get(PurePosixPath(path).suffix)
+    given = naming.handed_to(path, str(known["said"])) if start else ()
+    return (shlex.join([*start.split(), path, *given]),) if start else ()
 
 
 def _command_words(text: str) -> str:
@@ -280,6 +287,7 @@ def _command_words(text: str) -> str:
     said = re.sub(r"^(?:the )?(?:command|program)\s+", "", said, flags=re.IGNORECASE)
     said = re.sub(r"\b(?:dash|minus) (?:dash|minus) (?=\w)", "--", said, flags=re.IGNORECASE)
     said = re.sub(r"\b(?:dash|minus) (?=\w\b)", "-", said, flags=re.IGNORECASE)
+    said = re.sub(r"\b(python|pip) (?:three|3)\b", r"\g<1>3", said, flags=re.IGNORECASE)
     return re.sub(r"\s+(?:for me|please|again|now)$", "", said, flags=re.IGNORECASE)
 
 
@@ -287,11 +295,9 @@ def _new_path(text: str, known: Known) -> tuple[str, ...]:
     """A name for a file that is not there yet."""
     if path := known.get("file_path"):
         return (str(path),)
-    said = naming.bare(dictated(text))
-    if written := re.search(r"[\w./-]*\w\.\w+", said):
-        return (written[0],)
-    words = naming.pieces(said)
-    return ("_".join(words) + ".txt",) if words else ()
+    name = filenames.written(text, known.get("files") or ())
+    plain = "." not in name.rpartition("/")[2] and name == name.lower()
+    return (f"{name}.txt" if plain else name,) if name else ()
 
 
 def _instruction(text: str, known: Known) -> tuple[str, ...]:
@@ -356,12 +362,27 @@ def _single(make: Callable[[str], str]) -> Callable[[str, Mapping[str, Any]], tu
 
 def _figures(text: str, known: Known) -> tuple[str, ...]:
     """Whether there is a sum in it, or at least what one could be made of."""
-    sums = _sum(text, known) or naming.sounds_like_sum(str(known["said"]))
+    said = str(known["said"])
+    sums = _sum(text, known) or _story(text, known) or naming.sounds_like_sum(said)
     return ("figures",) if sums else ()
+
+
+def _story(text: str, known: Known) -> tuple[str, ...]:
+    """What somebody has to read who knows what is done with the numbers."""
+    both = [one for one in (text, str(known["said"])) if one]
+    before = tuple(map(str, known.get("numbers") or ()))
+    if any(conversion(one) or naming.continued(one, before) for one in both):
+        return ()
+    if any(reckoning.plain(one) and naming.expression(one) for one in both):
+        return ()
+    told = next(filter(None, map(reckoning.story, reversed(both))), "")
+    return (told,) if told else ()
 
 
 def _sum(text: str, known: Known) -> tuple[str, ...]:
     """A sum that was said, or one that goes on from what came out before."""
+    if reckoned := known.get("reckoned"):
+        return (str(reckoned),)
     before = tuple(map(str, known.get("numbers") or ()))
     both = [one for one in dict.fromkeys((text, str(known["said"]))) if one]
     sums = [naming.expression(words) for words in both]
@@ -413,8 +434,8 @@ def _moved(text: str, known: Known) -> tuple[str, ...]:
     folder = naming.chosen(text, known.get("files") or (), folders=True).only or ""
     if folder.endswith("/"):
         return (shlex.quote(f"{folder}{old.name}"),)
-    written = re.search(r"[\w./-]*\w\.\w+", said)
-    name = written[0] if written else "_".join(naming.pieces(said)) + old.suffix
+    name = filenames.written(text, known.get("files") or ())
+    name += "" if "." in name.rpartition("/")[2] else old.suffix
     return (shlex.quote(name if "/" in name else str(old.parent / name)),) if said else ()
 
 
@@ -545,6 +566,7 @@ WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "units": _units,
     "of_those": _of_those,
     "figures": _figures,
+    "story": _story,
     "as_file": _as_file,
     "as_kind": _as_kind,
     "named": _named,

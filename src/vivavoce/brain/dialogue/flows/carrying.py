@@ -5,9 +5,9 @@ from what earlier stages found. `begin` and `resume` say which call comes next, 
 the manager a flow is a tool: it answers with JSON, `told` being what its last reading made of the
 result, or it says what is missing, with the files to choose from.
 
-Which of several lines answers, or is the one to be changed, code cannot always say. Then a flow
-stops at a `Point`: whoever can read says which (`pointed`), and what is told or written is made of
-that line itself.
+Which of several lines answers, or is the one to be changed, code cannot always say, nor which sum a
+story asks for. Then a flow stops at a `Point` or a `Story`: whoever can read says what is meant
+(`pointed`, `reckoned`), and what is told or written is made of that line or that sum.
 
 Names are resolved before a tool gets them: a slot of the kind `file` is looked up among the files
 of the workspace, from a listing of this talk. Two that fit are asked about, never guessed.
@@ -34,7 +34,7 @@ from vivavoce.brain.dialogue.flows.results import (
     spoken_path,
 )
 from vivavoce.brain.dialogue.flows.text import TABLES
-from vivavoce.language.en import naming
+from vivavoce.language.en import naming, reckoning
 from vivavoce.language.en.dictation import dictated
 from vivavoce.wire.hints import Flow, Hint, Slot, Stage
 from vivavoce.wire.values import Record, Value
@@ -44,6 +44,7 @@ LOOK = "glob"
 _EVERYTHING = {"pattern": "**/*"}
 _NUMBERS = 8
 _NOT_CLEAR = "I'm not sure what you'd like to know there. Could you say it another way?"
+_NO_SUM = "I'm not sure how these numbers go together. Could you say it as a sum?"
 _STEPS = 24
 """Calls of one flow, at most: whatever a flow says, it ends."""
 
@@ -122,6 +123,21 @@ class Point(Value):
         return tuple(fits) if best >= _HALF and len(fits) == 1 else ()
 
 
+class Story(Value):
+    """Which sum this story asks for, somebody has to say who can read."""
+
+    running: Running
+    text: str
+
+    @property
+    def key(self) -> str:
+        return f"sum\n{self.text}"
+
+    def likeliest(self) -> str:
+        """By words alone, where nobody can be asked."""
+        return naming.expression(self.text)
+
+
 _HALF = 0.5
 
 
@@ -130,6 +146,9 @@ class End(Value):
 
     result: Mapping[str, Any]
     scene: Scene
+
+
+Step = Next | Point | Story | End
 
 
 def flows_in(hints: Mapping[str, Hint | None]) -> dict[str, Flow]:
@@ -150,7 +169,7 @@ def of_workspace(flow: Flow) -> bool:
     return all(stage.do in _WORKSPACE for stage in flow.stages)
 
 
-def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next | Point | End:
+def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Step:
     """`words` by the flow's parameters: as the user said them, or paths that they chose."""
     known = {name: value for name, value in words.items() if value not in (None, "")}
     # The same words twice are one thing: what is meant, and no file of that name.
@@ -220,7 +239,7 @@ def _is_words(flow: Flow, name: str) -> bool:
     return name in flow.slots and flow.slots[name].kind in ("words", "text")
 
 
-def resume(flow: Flow, running: Running, output: str) -> Next | Point | End:
+def resume(flow: Flow, running: Running, output: str) -> Step:
     """After the result of the call that `begin` or `resume` asked for."""
     if running.looking:
         files = () if refusal(output) else names_in(output).there
@@ -237,7 +256,7 @@ def resume(flow: Flow, running: Running, output: str) -> Next | Point | End:
     return _found(flow, running, found)
 
 
-def pointed(flow: Flow, running: Running, chosen: Sequence[int]) -> Next | Point | End:
+def pointed(flow: Flow, running: Running, chosen: Sequence[int]) -> Step:
     """After a `Point`: which of its lines, by their places. None: it goes on without."""
     lines = [running.known["point"][at] for at in chosen]
     stage = flow.stages[running.stage]
@@ -250,7 +269,14 @@ def pointed(flow: Flow, running: Running, chosen: Sequence[int]) -> Next | Point
     return _otherwise(flow, stage, running) if made is None else _found(flow, running, made)
 
 
-def _found(flow: Flow, running: Running, found: Mapping[str, Any]) -> Next | Point | End:
+def reckoned(flow: Flow, running: Running, expression: str) -> Step:
+    """After a `Story`: the sum, if it has the numbers that were said and no others."""
+    if not reckoning.holds(expression, str(running.known[flow.stages[running.stage].story])):
+        return End({"status": "nothing", "told": _NO_SUM}, running.scene)
+    return _forward(flow, _with(running, {"reckoned": expression}))
+
+
+def _found(flow: Flow, running: Running, found: Mapping[str, Any]) -> Step:
     """On with what a reading made of a result."""
     stage = flow.stages[running.stage]
     known = {**running.known, **found}
@@ -297,7 +323,7 @@ def _seen(running: Running, found: Mapping[str, Any]) -> Scene:
     )
 
 
-def _forward(flow: Flow, running: Running) -> Next | Point | End:
+def _forward(flow: Flow, running: Running) -> Step:
     """To the next call."""
     if running.calls >= _STEPS:
         return _failed(running, "that took too many steps")
@@ -338,10 +364,12 @@ def _wanted(stage: Stage, known: Mapping[str, Any]) -> bool:
     )
 
 
-def _call(flow: Flow, stage: Stage, running: Running) -> Next | Point | End:
+def _call(flow: Flow, stage: Stage, running: Running) -> Step:
     known = {**running.known, "files": running.scene.files}
     if stage.each:
         known["item"] = known[stage.each][running.item]
+    if known.get(stage.story) and "reckoned" not in known:
+        return Story(running, str(known[stage.story]))
     try:
         ways = {name: made(value, known) for name, value in stage.given.items()}
     except Missing as missing:
@@ -361,7 +389,7 @@ def _call(flow: Flow, stage: Stage, running: Running) -> Next | Point | End:
     return Next(running, stage.do, given)
 
 
-def _otherwise(flow: Flow, stage: Stage, running: Running) -> Next | Point | End:
+def _otherwise(flow: Flow, stage: Stage, running: Running) -> Step:
     """Nothing of that in the result: another way, another place, or the truth."""
     if running.attempt + 1 < running.known["tries"]:
         return _forward(flow, replace(running, attempt=running.attempt + 1))

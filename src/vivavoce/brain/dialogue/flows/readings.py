@@ -36,6 +36,7 @@ from vivavoce.brain.dialogue.flows.results import (
     spoken_path,
 )
 from vivavoce.language.en.naming import bare, pieces, stem, telling
+from vivavoce.language.en.reckoning import spoken as spoken_sum
 
 
 def command(output: str, known: Known) -> Mapping[str, Any] | None:
@@ -47,13 +48,12 @@ def command(output: str, known: Known) -> Mapping[str, Any] | None:
     tests = test_words(done)
     if tests:
         return {"told": tests, "ok": done.ok}
-    last = clipped(done.lines[-1]) if done.lines else ""
+    printed = _printed(done.lines, str(known["said"]))
     if done.ok:
-        asked = _asked_of(done.lines, str(known["said"]))
-        told = _printed(asked or done.lines) if done.lines else "It ran and printed nothing."
+        told = printed or "It ran and printed nothing."
     else:
         how = re.sub(r"^Failed \(exit code (\d+)\)(?:: )?(.*)\.$", _how, done.how)
-        told = f"{sentence(how)} {sentence(f'The last line is: {last}') if last else ''}"
+        told = f"{sentence(how)} {printed}"
     return {"told": told.strip(), "ok": done.ok}
 
 
@@ -61,18 +61,40 @@ def _how(found: re.Match[str]) -> str:
     return f"It failed: {found[2]}" if found[2] else f"It failed with exit code {found[1]}"
 
 
-def _printed(lines: Sequence[str]) -> str:
-    if len(lines) <= FEW:
-        return "It printed: " + " ".join(sentence(clipped(line)) for line in lines)
-    return f"It went through, with {len(lines)} lines. The last is: {sentence(clipped(lines[-1]))}"
+def _printed(lines: Sequence[str], said: str) -> str:
+    """All of it, where that is short; else what was asked about, and how it ended."""
+    lines = [line for line in lines if re.search(r"\w", line)]
+    trace = next((at for at, line in enumerate(lines) if line.startswith("Traceback (most")), -1)
+    if not lines:
+        return ""
+    if trace >= 0:  # the way there is nothing for the ear
+        lines = [*lines[:trace], lines[-1]]
+    if marked := _marked_so(lines, said):
+        lines = marked
+    whole = " ".join(sentence(clipped(prose(line))) for line in lines)
+    if len(lines) <= FEW or len(whole) <= SHORT // 2:
+        return f"It printed: {whole}"
+    asked = _asked_of(lines[:-1], said)
+    told = [f"It printed {counted(len(lines), 'line')}."]
+    told += [sentence(clipped(prose(line))) for line in asked]
+    return " ".join([*told, f"The last is: {sentence(clipped(prose(lines[-1])))}"])
 
 
-def _asked_of(lines: Sequence[str], said: str) -> Sequence[str]:
+def _marked_so(lines: Sequence[str], said: str) -> Sequence[str]:
     """Those that are marked with a word that was said: "only tell me what's missing"."""
     words = {stem(word) for word in telling(said)} - ASKING
     marks = Counter(stem(one) for line in lines for one in pieces(line)[:1])
     named = {word for word in words if 0 < marks[word] < len(lines)}
     return [line for line in lines if set(map(stem, pieces(line)[:1])) & named]
+
+
+def _asked_of(lines: Sequence[str], said: str) -> Sequence[str]:
+    """The few that have most of the words that were said."""
+    words = {stem(word) for word in telling(said)} - ASKING
+    rates = [len(words & set(map(stem, pieces(line)))) for line in lines]
+    best = max(rates, default=0)
+    found = [line for line, rate in zip(lines, rates, strict=True) if best and rate == best]
+    return found if len(found) <= FEW else ()
 
 
 _RAN = re.compile(r"^Ran (\d+) tests?", re.MULTILINE)
@@ -372,6 +394,10 @@ def number(output: str, known: Known) -> Mapping[str, Any] | None:
         )
     elif re.fullmatch(r"-?\d{5,}", text):
         text = f"{int(text):,}"
+    if reckoned := str(known.get("reckoned") or ""):  # so that who hears it hears what was reckoned
+        if result.startswith("-"):
+            return None
+        return {"told": f"{sentence(f'{spoken_sum(reckoned)} is {text}')}", "number": result}
     return {"told": f"That's {text}.", "number": result}
 
 

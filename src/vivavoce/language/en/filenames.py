@@ -1,0 +1,155 @@
+"""Names of files as they are written, from how they are said: "kit dash list dot m d" is
+`kit-list.md`, "the git ignore" is `.gitignore`. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+from vivavoce.language.en.dictation import dictated
+from vivavoce.language.en.numbers import CARDINALS, found, number
+
+_BETWEEN = {
+    **dict.fromkeys(("dash", "hyphen", "minus"), "-"),
+    **dict.fromkeys(("underscore", "underline"), "_"),
+    **dict.fromkeys(("dot", "point", "period"), "."),
+    "slash": "/",
+}
+_STAR = re.compile(r"(?i)\b(?:star|asterisk)\b\s*(?=(?:dot|point|slash|dash|underscore|[./_-])|$)")
+_BY_CHARACTER = re.compile(rf"(?i)\s*\b({'|'.join(_BETWEEN)})\b\s*")
+_LETTERS = re.compile(r"(?i)(?<![\w'’])[a-z0-9](?:[ .]+[a-z0-9])+(?![\w'’])")
+_FIGURE = "|".join(sorted((one for one in CARDINALS if one != "a"), key=len, reverse=True))
+_FIGURES = re.compile(
+    rf"(?i)\b(?:{_FIGURE})(?:[ -]+(?:hundred|thousand|and (?=(?:{_FIGURE})\b)|{_FIGURE}))*\b"
+)
+_MANNER = re.compile(
+    r"(?i)[\s,]*\b(?:all|written|spelled|spelt|in|as|with)?[\s,]*\b(?P<how>(?:one|single) word|"
+    r"no spaces?|lower ?case|small letters|small|caps|capitals?|capital letters|upper ?case|"
+    r"together|digits?(?: \w+)?|figures?)(?: letters)?(?=[\s,.!?]*$)"
+)
+"""How a name is written, said after it."""
+_CAPITAL = re.compile(r"(?i)\b(?:capital|big) ([a-z])\b")
+_CALLED = re.compile(r"(?i)^.*\b(?:called|named|titled|entitled)\b[\s,:]*(?=\S)")
+_LEADING = re.compile(
+    r"(?i)^(?:(?:a|an|the|my|our|your|this|that|new|fresh|empty|blank|little|small|short|quick|"
+    r"plain|simple|proper|another|one|just|file|script|document|folder|name|called|text|as|to|be|"
+    r"it|in|into|of|for)\s+)+(?=\S)"
+)
+_TRAILING = re.compile(
+    r"(?i)(?:[\s,]+(?:file|script|document|please|instead|then|there|now|for me|again))+$"
+)
+_SMALL = re.compile(
+    r"(?i)\b(?:the|a|an|of|in|on|at|for|with|to|and|that|which|is|are|from|by|my|our|your)\b"
+)
+_TIDY = " ,;:!?'\"“”`"
+
+_WELL_KNOWN = {
+    "gitignore": ".gitignore",
+    "gitignorefile": ".gitignore",
+    **dict.fromkeys(("ignorefile", "ignorefileforgit", "ignorelist"), ".gitignore"),
+    "getignore": ".gitignore",
+    "gitattributes": ".gitattributes",
+    "gitkeep": ".gitkeep",
+    "dockerignore": ".dockerignore",
+    "npmignore": ".npmignore",
+    "eslintignore": ".eslintignore",
+    "prettierignore": ".prettierignore",
+    "editorconfig": ".editorconfig",
+    "editorconfigfile": ".editorconfig",
+    "env": ".env",
+    "envfile": ".env",
+    "npmrc": ".npmrc",
+    "nvmrc": ".nvmrc",
+    "bashrc": ".bashrc",
+    "prettierrc": ".prettierrc",
+    "makefile": "Makefile",
+    "dockerfile": "Dockerfile",
+    "procfile": "Procfile",
+    "vagrantfile": "Vagrantfile",
+    "jenkinsfile": "Jenkinsfile",
+    "gemfile": "Gemfile",
+    "license": "LICENSE",
+    "licence": "LICENSE",
+    "licensefile": "LICENSE",
+    "licencefile": "LICENSE",
+    "codeowners": "CODEOWNERS",
+    "readme": "README.md",
+    "readmefile": "README.md",
+    "changelog": "CHANGELOG.md",
+}
+"""What every project calls the same."""
+_TOPS = {"readme": "README", "changelog": "CHANGELOG", "license": "LICENSE", "licence": "LICENSE"}
+_MOST_WORDS = 6
+
+
+def joined(text: str) -> str:
+    """The same with its names written, where their characters were said: "old underscore rota dot
+    csv" is `old_rota.csv`. What is no name stays as it was said."""
+    written = dictated(_STAR.sub("*", text))
+    if not _BY_CHARACTER.search(written) and not re.search(r"(?i)(?<![a-z])v \w+\b", written):
+        return written
+    words = _LETTERS.sub(lambda one: re.sub(r"[ .]", "", one[0]), _CAPITAL.sub(r"\1", written))
+    made = _BY_CHARACTER.sub(lambda one: _BETWEEN[one[1].lower()], words)
+    made = re.sub(rf"(?i)(?<![a-z])v ({_FIGURE}|\d+)\b", lambda v: f"v{_digits(v[1])}", made)
+    return re.sub(r"\S*[-_./*]\S*", lambda one: _with_figures(one[0]), made)
+
+
+def written(text: str, files: Iterable[str] = ()) -> str:
+    """A name for a file that is not there yet; nothing where no name was said. Words with nothing
+    between them are put together as in the names that are there."""
+    said, upper, close = text.strip(_TIDY + "."), False, False
+    said = _CALLED.sub("", said)
+    while manner := _MANNER.search(said):
+        how = manner["how"].lower()
+        upper |= "cap" in how or how.startswith("upper")
+        close |= "word" in how or "space" in how or how == "together"
+        said = said[: manner.start()].rstrip(_TIDY)
+    said = _TRAILING.sub("", _LEADING.sub("", said)).strip(_TIDY)
+    name = re.sub(r"(?i)^dot\b|\bfor (?:it|this|that|the (?:project|repo|repository))$", "", said)
+    if known := _WELL_KNOWN.get(re.sub(r"[^a-z]", "", name.lower())):
+        return known
+    said = _LETTERS.sub(lambda one: re.sub(r"[ .]", "", one[0]), dictated(said))
+    made = joined(re.sub(r"(?i)\bread me\b", "readme", said)).strip(_TIDY)
+    if not made:
+        return ""
+    if len(made.split()) > 1:
+        made = _FIGURES.sub(lambda one: _digits(one[0]), made)
+    words = made.split()
+    dotted = [word for word in words if re.search(r"\w[.]\w|^[.]\w|/", word)]
+    if dotted and (len(words) > _MOST_WORDS or _SMALL.search(" ".join(words))):
+        made = dotted[0]
+    elif len(words) > 1:
+        made = ("" if close else _style(made, files)).join(words)
+    stem, dot, ending = made.rpartition(".")
+    if not dot:
+        return made.upper() if upper else made
+    stem = stem.upper() if upper else stem
+    return f"{_TOPS.get(stem.lower(), stem)}.{ending}"
+
+
+def _style(made: str, files: Iterable[str]) -> str:
+    """What stands between two words of a name: as was said in this one, else as in the others."""
+    if "_" in made or "-" in made:
+        return "_" if "_" in made else "-"
+    names = [PurePosixPath(one).stem for one in files]
+    dashes = sum("-" in one for one in names)
+    return "-" if dashes > sum("_" in one for one in names) else "_"
+
+
+def _with_figures(name: str) -> str:
+    """Numbers in a name are written as figures, where they stand beside one of its marks."""
+    return "".join(_digits(one) if one else "" for one in re.split(r"([-_./*])", name))
+
+
+def _digits(words: str) -> str:
+    """ "Three" is 3, "twenty twenty-six" the year."""
+    plain = words.lower().replace("-", " ")
+    try:
+        return f"{number(plain)}"
+    except ValueError:
+        there = [one for one in found(plain.split(), fractions=False) if not one.ordinal]
+        made = "".join(f"{int(one.value)}" for one in there)
+        whole = there and sum(one.end - one.start for one in there) == len(plain.split())
+        return made if whole else words
