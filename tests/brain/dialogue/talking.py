@@ -7,14 +7,14 @@ list that does as it is told, or refuses, or answers nonsense.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
-from vivavoce.brain.dialogue.flows.carrying import Point
-from vivavoce.brain.dialogue.manager import heard, returned, settled, view
+from vivavoce.brain.dialogue.flows.carrying import Point, Story
+from vivavoce.brain.dialogue.manager import Chosen, heard, returned, settled, view
 from vivavoce.brain.dialogue.state import Say, State, View, World
 from vivavoce.language.en.telling import rule_words, spoken
 from vivavoce.language.en.understanding import understand
@@ -257,7 +257,7 @@ class Talk:
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.told = ""
         self.turns = 0
-        self.points: Callable[[Point], Sequence[int] | None] = lambda point: None
+        self.points: Callable[[Point | Story], Chosen | None] = lambda point: None
 
     def says(self, said: str, *commands: Command) -> str:
         """What is said in the end; the calls of this turn are in `calls`."""
@@ -266,7 +266,7 @@ class Talk:
         for _ in range(20):
             step = settled(step, self.world, self.points)
             (act,) = step.acts
-            assert not isinstance(act, Point)
+            assert not isinstance(act, Point | Story)
             if isinstance(act, Say):
                 self.state, self.told = step.state, act.text
                 return act.text

@@ -137,6 +137,24 @@ def test_sums_go_on(talk: Talk) -> None:
     assert "366" in talk.says("and both added up", begin("calculate", sum="both added up"))
 
 
+TRAYS = "Fourteen trays, thirty-six rolls on each, and nine of all that are burnt. How many now?"
+
+
+def test_a_story_becomes_the_sum_that_was_read_out_of_it(talk: Talk) -> None:
+    talk.points = lambda story: "14 * 36 - 9"
+    told = talk.says(TRAYS, begin("calculate", sum="fourteen trays thirty-six rolls on each"))
+    assert "14 times 36 minus 9 is 495." in told
+    assert talk.calls == [("calculate", {"expression": "14 * 36 - 9"})]
+
+
+@pytest.mark.parametrize("sum_", ["14 * 36", "14 * 36 - 9 - 2", "", "9 - 14 * 36"])
+def test_a_sum_that_cannot_be_it_is_not_told(talk: Talk, sum_: str) -> None:
+    talk.points = lambda story: sum_
+    told = talk.says(TRAYS, begin("calculate", sum="fourteen trays"))
+    assert "not sure how these numbers go together" in told
+    assert "50" not in told
+
+
 def test_the_second_one_is_the_second_that_was_told(talk: Talk) -> None:
     where = talk.says("where do we have scale", begin("find", what="scale"))
     told = "src/b.py" if where.index("a.py") < where.index("b.py") else "src/a.py"
