@@ -171,3 +171,20 @@ def test_an_address_is_read_as_it_is_dictated() -> None:
 def test_a_rate_goes_on_from_what_came_out_before() -> None:
     assert naming.continued("and at sixty an hour, what do I bill them?", ["34.75"]) == "34.75 * 60"
     assert naming.continued("and at noon an email comes", ["34.75"]) == ""
+
+
+def test_a_file_that_was_said_with_its_ending_is_no_other_of_that_kind() -> None:
+    assert naming.chosen("old underscore fixtures dot txt", ["committee.txt", "notes.md"]).fits == ()
+    assert naming.chosen("committee dot txt", ["committee.txt", "notes.md"]).only == "committee.txt"
+
+
+def test_what_is_lost_must_have_been_named() -> None:
+    assert naming.names_it("the old fixtures file", "data/old_fixtures.csv")
+    assert not naming.names_it("the fixture text", "committee.txt")
+    assert naming.names_it("the text file", "committee.txt")
+
+
+def test_numbered_files_are_found_by_their_numbers() -> None:
+    there = ["migrations/001_init.sql", "migrations/002_users.sql", "migrations/003_drop_old.sql"]
+    assert naming.chosen("number three, the drop one", there).only == there[2]
+    assert naming.chosen("migration two", there).only == there[1]

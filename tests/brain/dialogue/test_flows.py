@@ -14,9 +14,11 @@ from vivavoce.brain.dialogue.flows.carrying import (
     Next,
     Point,
     Scene,
+    Story,
     begin,
     flows_in,
     pointed,
+    reckoned,
     resume,
 )
 from vivavoce.brain.dialogue.flows.readings import command
@@ -65,7 +67,10 @@ def ended(
     Of lines those are pointed at whose places are named, as far as there are so many."""
     step = begin(flow, words, said, Scene())
     heard: list[str] = []
-    while isinstance(step, Next | Point):
+    while isinstance(step, Next | Point | Story):
+        if isinstance(step, Story):
+            step = reckoned(flow, step.running, step.likeliest())
+            continue
         if isinstance(step, Point):
             there = tuple(sorted({at for at in points if at < len(step.lines)}))
             step = pointed(flow, step.running, there)

@@ -989,6 +989,7 @@ KINDS = {
 }
 """Kinds of files by name, with the endings they have."""
 _LIKE = {"config": "settings", "configuration": "config", "settings": "config", "doc": "docs"}
+_LIKE |= dict.fromkeys(("job", "jobs", "chore", "chores", "task", "tasks", "todos"), "todo")
 _TESTS = re.compile(r"\b(?:unit )?tests?\b|\bspecs?\b", re.IGNORECASE)
 
 
@@ -1066,14 +1067,37 @@ def chosen(text: str, files: Iterable[str], *, folders: bool = False) -> Choice:
         again = chosen(" ".join(plain), there)
         if again.fits:
             return again
+    if best < _ENOUGH and _WHOLE_NAME.search(said):
+        return Choice(())  # said with its ending: another file of that kind is not meant
     if best < _ENOUGH:
         # "the standup notes" may well be the notes.
         headed = (
-            [one for one in there if (spoken[-1],) == _named(one)[0]] if len(spoken) > 1 else []
+            [one for one in there if _heads(spoken[-1], one)] if len(spoken) > 1 else []
         )
         return Choice(tuple((headed or _of_kind(spoken, there))[:_MOST]))
     fits = sorted((one for one in rated if one[0] > best - _CLEAR), key=lambda one: -one[0])
     return Choice(tuple(name for _, name in fits[:_MOST]))
+
+
+def names_it(text: str, path: str) -> bool:
+    """Whether any of the words that tell a file apart is in its path: what is deleted was named."""
+    words = [
+        one
+        for one in _spoken(joined(text))
+        if ending_of(one) is None and one not in _VAGUE | _FILE_WORDS and one not in KINDS
+    ]
+    there = pieces(path)
+    return not words or any(_same(one, part) > _SAME for one in words for part in there)
+
+
+_SAME = 0.7
+_WHOLE_NAME = re.compile(r"\w[.]\w{1,5}$")
+
+
+def _heads(word: str, path: str) -> bool:
+    """Whether it is all that a file is called, or a word for that: "the jobs list" is todo.md."""
+    (first, *rest), _, _ = _named(path)
+    return not rest and (word == first or _LIKE.get(word) == first)
 
 
 def _of_kind(spoken: Sequence[str], there: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ from vivavoce.language.en.numbers import found
 
 _WORDS = re.compile(r"[A-Za-z]+(?:['’][a-z]+)?|\d[\d,]*(?:\.\d+)?%?|[^\sA-Za-z\d]")
 _PRICE = re.compile(r"(?<![\d.])(?<!\d,)(\d{1,3}) (\d\d)(?!\d|[.,]\d| ?(?:per ?cent|%))")
+_MONEY = re.compile(r"(?i)\b(\d+) (pounds?|euros?|dollars?|bucks|quid|francs?) (?:and )?(\d\d)\b")
 _GLUED = re.compile(r" (?=[,.;:!?%)])")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _IMPLIED = (
@@ -61,7 +62,7 @@ def shown(text: str) -> str:
             ]
             at = one.end
     said = _GLUED.sub("", " ".join([*done, *words[at:]]))
-    return _PRICE.sub(r"\1.\2", said)
+    return _PRICE.sub(r"\1.\2", _MONEY.sub(r"\1.\3 \2", said))
 
 
 _BIG = 100_000

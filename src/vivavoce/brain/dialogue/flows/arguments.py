@@ -310,7 +310,10 @@ def _instruction(text: str, known: Known) -> tuple[str, ...]:
 
 
 def _globs(text: str, known: Known) -> tuple[str, ...]:
-    return naming.globs(text) if text else ("**/*",)
+    ends = {PurePosixPath(one).suffix.lstrip(".").lower() for one in known.get("files") or ()}
+    said = [one for one in naming.pieces(text) if one.removesuffix("s") in ends - {""}]
+    by_ending = tuple(f"**/*.{one.removesuffix('s')}" for one in said)
+    return (*by_ending, *naming.globs(text)) if text else ("**/*",)
 
 
 _ZONES = {

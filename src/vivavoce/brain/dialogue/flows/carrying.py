@@ -494,6 +494,8 @@ def _path(flow: Flow, name: str, said: str, running: Running) -> Running | Next 
         needed = _needed(flow, name)
         return _ask(flow, running, name) if needed else _with(running, {f"{name}_none": True})
     choice = naming.chosen(said, scene.files, folders=slot.many)
+    if flow.careful and choice.only and not naming.names_it(said, choice.only):
+        choice = naming.Choice(())  # nothing is lost that was not named
     if not choice.fits and not running.looked:
         return _look(running, name)
     if choice.only:
