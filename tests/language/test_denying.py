@@ -10,6 +10,7 @@ from vivavoce.language.en.denying import (
     only_denies,
     only_possible,
     protests,
+    puts_back,
     undenied,
 )
 
@@ -175,3 +176,18 @@ def test_that_something_is_not_to_be_done_away_with_is_seen_in_its_clause() -> N
 )
 def test_what_may_be_done_away_with_one_day_is_no_order(said: str, possible: bool) -> None:
     assert only_possible(said) is possible
+
+
+@pytest.mark.parametrize(
+    ("said", "is_so"),
+    [
+        ("Put the fee back to what it was.", True),
+        ("my husband vetoed it, change it back", True),
+        ("set the port back how it was before", True),
+        ("I'll be back in when it rains", False),
+        ("move it back to Thursday", False),
+        ("put the chairs back in the hall", False),
+    ],
+)
+def test_who_wants_it_as_it_was_has_it_taken_back(said: str, is_so: bool) -> None:
+    assert puts_back(said) is is_so

@@ -142,6 +142,18 @@ _ENDS = re.compile(
 _NOT_THAT = re.compile(r"(?i)\b(?:so|but|and|just)\s+(?:please\s+)?not (?:that|this)(?: one)?\W*$")
 
 
+_AS_BEFORE = re.compile(
+    r"(?i)\bback (?:to )?(?:(?:exactly|just) )?(?:what|how|the way|as|like|where)\b[^.!?]{0,40}?"
+    r"\b(?:was|were|used to be|had (?:it|been))\b|"
+    r"\b(?:put|change|switch|set|turn) (?:it|that|them|this) (?:right )?back(?: again)?(?=[.,!?]|$)"
+)
+
+
+def puts_back(said: str) -> bool:
+    """What was done is to be as it was: "put the fee back to what it was"."""
+    return _AS_BEFORE.search(said) is not None
+
+
 def protests(text: str) -> bool:
     """ "No no, don't delete it!", "I didn't say cancel it", after something was done: nothing else
     is wanted, but that it had not been done."""
