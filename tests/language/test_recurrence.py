@@ -42,6 +42,8 @@ RULES = {
     "every three days": "FREQ=DAILY;INTERVAL=3",
     "weekly": "FREQ=WEEKLY",
     "once a week": "FREQ=WEEKLY",
+    "once in two weeks": "FREQ=WEEKLY;INTERVAL=2",
+    "once every three months": "FREQ=MONTHLY;INTERVAL=3",
     "every other week": "FREQ=WEEKLY;INTERVAL=2",
     "every two weeks": "FREQ=WEEKLY;INTERVAL=2",
     "every second week": "FREQ=WEEKLY;INTERVAL=2",

@@ -24,6 +24,11 @@ SATURDAY = "Saturday, November 21 at 10:15 AM"
         ("can we slide the vet three days", "three days", "Sunday, November 22 at 10:15 AM"),
         ("delay the vet by two hours", "by two hours", "Thursday, November 19 at 12:15 PM"),
         ("push the vet out another week", "", "Thursday, November 26 at 10:15 AM"),
+        (
+            "delay the vet by an hour and ten minutes",
+            "an hour and ten minutes",
+            "Thursday, November 19 at 11:25 AM",
+        ),
         ("shove the vet along half an hour", "half an hour", "Thursday, November 19 at 10:45 AM"),
     ],
 )  # fmt: skip

@@ -28,7 +28,9 @@ SET = "set"
 PLAIN = ("yes", "no", "undo", "drop", "thanks", "cannot", "chat", "unclear")
 _NEVER = np.float32(-1e9)
 _EDGES = " ,.;:!?…-–—"
-_SMALL = re.compile(r"\s+(?:of|in|for|from|on|at|with|and|the|a|an)?\s*")
+_SMALL = re.compile(
+    r"\s+(?:(?:of|in|for|from|on|at|with|and|about|to|by|into|under|over|the|a|an|my|our)\s+){0,2}"
+)
 _PARTED = re.compile(r"[,.;:!?…–—]")
 
 

@@ -58,6 +58,8 @@ _NAMED_DAY = r"(?i)\b(?:\w+day|today|tonight|tomorrow|\d+(?:st|nd|rd|th)?|first|
 _AMOUNT = r"(?i)\b(?:minutes?|hours?|days?|weeks?|months?)\W*$"
 _HOW_MANY = r"(?i)(?:for )?(?:an? |half |\d|several |(?P<number>[a-z-]+) )"
 _UNIT = r"(?i)\b(?:minutes?|hours?|days?|weeks?|fortnights?|months?)\b|$"
+_FAR = _UNIT.replace(r"\b|$", rf"\b(?:,? and (?:[\w-]+ ){{1,3}}?{_UNIT[4:-2]})?|$")
+"""All of it: "an hour and ten minutes"."""
 _DIRECTED = (
     r"(?i)\b(?:in|later|earlier|sooner|before|after|from|ago|back|forward|up|off|out|along)\b"
 )
@@ -240,7 +242,7 @@ def turned(words: str, said: str) -> str:
     """With the direction that the rest of what was said gives it."""
     bare = re.sub(_DIRECTED, "", words).strip(" ,.").removeprefix("by ")
     way = "earlier" if re.search(_EARLIER, said) else "later" if re.search(_LATER, said) else ""
-    return re.sub(_UNIT, rf"\g<0> {way}", bare, count=1) if way else words
+    return re.sub(_FAR, rf"\g<0> {way}", bare, count=1) if way else words
 
 
 _BROUGHT = (

@@ -330,11 +330,14 @@ def _so_often(t: Tokens, at: int) -> Found | None:
     if t.word(end) not in ("a", "per", "every", "each", "an", "in"):
         return Found(Times(count), at, end, "weak") if word not in ("once", "twice") else None
     end += 1 + (t.word(end + 1) in ("a", "other"))
+    many = t.small(end) if word == "once" else None  # "once in two weeks"
+    end = many[1] if many else end
     unit = lex.UNITS.get(t.word(end), "")
     if unit not in _FREQ:
         return None
     if count == 1:
-        interval = 2 if unit == "fortnight" or t.word(end - 1) == "other" else 1
+        other = unit == "fortnight" or t.word(end - 1) == "other"
+        interval = many[0] if many else 2 if other else 1
         return Found(Every(freq=_FREQ[unit], interval=interval), at, end + 1)
     if unit == "day":
         return Found(Every(freq="DAILY", open_hours=True), at, end + 1)
