@@ -6,16 +6,14 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import copyfile
 from typing import Protocol
 
 import pytest
 
 from tests.contract.postgres import with_schema
+from tests.contract.sqlite import file_with_schema
 from vivavoce.runtime.ports import AgendaStore, Store
 from vivavoce.store import open_store
-from vivavoce.store.database import parse
-from vivavoce.store.migrate import prepare
 
 
 class FullStore(Store, AgendaStore, Protocol):
@@ -39,20 +37,11 @@ class Backend:
             await store.close()
 
 
-@pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A SQLite file with our schema: the disk takes longer to make one than to copy it."""
-    file = tmp_path_factory.mktemp("made") / "vivavoce.db"
-    prepare(parse(f"sqlite:///{file}"))
-    return file
-
-
 @pytest.fixture(params=["sqlite", "postgres"])
-def backend(request: pytest.FixtureRequest, tmp_path: Path, made: Path) -> Iterator[Backend]:
+def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
     if request.param == "sqlite":
-        file = tmp_path / "vivavoce.db"
-        copyfile(made, file)
-        yield Backend("sqlite", lambda: open_store(f"sqlite:///{file}"))
+        file = file_with_schema(tmp_path)
+        yield Backend("sqlite", lambda: open_store(file))
     else:
         with with_schema() as url:
             yield Backend("postgres", lambda: open_store(url))
