@@ -17,14 +17,13 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from vivavoce.processes.starting import ONE_THREAD
 
 ROOT = Path(__file__).parents[2]
-POSSIBLE = hasattr(os, "pidfd_open")
-"""How one waits for a process that is not one's own child: on Linux."""
 
 
 class Forked:
@@ -118,14 +117,16 @@ def _main() -> int:
 
 def _import_all() -> None:
     """What a server loads, or else each loads it for itself."""
-    import openai.resources.realtime.calls
-    import openai.resources.realtime.client_secrets
-    import psycopg
-    import uvloop
-
-    import vivavoce.app.agent
-    import vivavoce.app.listen
-    import vivavoce.app.workspace  # noqa: F401
+    for name in (
+        "openai.resources.realtime.calls",
+        "openai.resources.realtime.client_secrets",
+        "psycopg",
+        "uvloop",
+        "vivavoce.app.agent",
+        "vivavoce.app.listen",
+        "vivavoce.app.workspace",
+    ):
+        import_module(name)
 
 
 def _become(order: dict[str, Any]) -> None:
