@@ -102,7 +102,7 @@ lint: setup $(PAGE) ## Ruff, strict types, who may import whom
 
 test: lint models $(CLIENTS) ## Everything but the long runs
 	$(NPM) test
-	$(BIN)/pytest -m "not full and not brain" -n 2 --dist worksteal
+	$(BIN)/pytest -m "not full and not brain" -n 3 --dist worksteal
 
 journey: setup ## A short talk with the real brain (1.3 GB of models, once)
 	$(BIN)/vivavoce models pull $(TESTED) qwen-1.5b minilm

@@ -507,7 +507,7 @@ UNLIMITED = {
 
 @pytest.mark.parametrize(
     ("talkers", "seconds"),
-    [(6, 15), pytest.param(30, 600, marks=pytest.mark.full)],
+    [(4, 8), pytest.param(30, 600, marks=pytest.mark.full)],
 )
 @pytest.mark.timeout(1800)
 async def test_servers_are_killed_and_drained_at_random_under_talking_sessions(
