@@ -16,6 +16,8 @@ PAGE_SOURCES := $(wildcard web/*.*) $(shell find web/src web/packages/*/src -typ
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web
 # What `make test` runs with, beside the scripted brain: the large ones are for the long runs.
 TESTED := silero-vad smart-turn moonshine-base moonshine-tiny hibari kokoro
+# How many tests run at once: many of them wait for sound, so more than one a core may be quicker.
+WORKERS ?= 2
 CLIENTS := tests/clients/node/node_modules/.package-lock.json
 # Other people's Python clients have an environment of their own: each brings a hundred packages.
 OTHERS := .venv-clients
@@ -102,7 +104,7 @@ lint: setup $(PAGE) ## Ruff, strict types, who may import whom
 
 test: lint models $(CLIENTS) ## Everything but the long runs
 	$(NPM) test
-	$(BIN)/pytest -m "not full and not brain" -n 2 --dist worksteal
+	$(BIN)/pytest -m "not full and not brain" -n $(WORKERS) --dist worksteal
 
 journey: setup ## A short talk with the real brain (1.3 GB of models, once)
 	$(BIN)/vivavoce models pull $(TESTED) qwen-1.5b minilm

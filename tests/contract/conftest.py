@@ -10,7 +10,8 @@ from typing import Protocol
 
 import pytest
 
-from tests.contract.postgres import drop_database, new_database
+from tests.contract.postgres import with_schema
+from tests.contract.sqlite import file_with_schema
 from vivavoce.runtime.ports import AgendaStore, Store
 from vivavoce.store import open_store
 
@@ -39,8 +40,8 @@ class Backend:
 @pytest.fixture(params=["sqlite", "postgres"])
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
     if request.param == "sqlite":
-        yield Backend("sqlite", lambda: open_store(f"sqlite:///{tmp_path}/data/vivavoce.db"))
+        file = file_with_schema(tmp_path)
+        yield Backend("sqlite", lambda: open_store(file))
     else:
-        url = new_database()
-        yield Backend("postgres", lambda: open_store(url))
-        drop_database(url)
+        with with_schema() as url:
+            yield Backend("postgres", lambda: open_store(url))

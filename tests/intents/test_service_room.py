@@ -290,7 +290,7 @@ async def test_another_agents_messages_are_left_to_it(
         assert sent.body["to"] == "flux"
         left = replace(sent, id="d1", status="pending", body=sent.body | {"to": "another"})
         await house.store.commit([Put(left)])
-        await house.clock.advance(3600)
+        await house.clock.leap(3600)
         async with house.room.outbox.running():
             await house.clock.waiting()
             assert house.room.status()["waiting"] == 1
@@ -545,7 +545,7 @@ async def test_an_id_that_the_backend_does_not_have_is_refused_and_never_sent(
                 await house.call("delete_thing", thing_id="T-99")
             assert [one["id"] for one in refused.value.details["choices"]] == ["T-7", "T-8"]
             context.usual = "drop"
-            await house.clock.advance(3600)
+            await house.clock.leap(3600)
             with pytest.raises(OrchestratorUnavailable):
                 await house.call("delete_thing", thing_id="T-7")
             assert backend.seen == []

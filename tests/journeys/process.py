@@ -6,12 +6,11 @@ import asyncio
 import os
 import signal
 import socket
-import sys
 from pathlib import Path
-from typing import IO
 
 import httpx
 
+from tests.journeys.forked import Forked
 from vivavoce.testing.provider import ScriptedProvider
 
 
@@ -41,33 +40,23 @@ class Server:
             "VIVAVOCE_FALLBACKS": "none",
             **settings,
         }
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: Forked | None = None
 
     async def start(self) -> None:
-        with (self._folder / "server.log").open("ab") as log:
-            self._process = await self._spawn(log)
+        self._process = Forked(
+            ["serve", "--port", str(self.port)],
+            cwd=self._folder,
+            env=self._environment,
+            log=self._folder / "server.log",
+        )
         async with httpx.AsyncClient(base_url=self.url) as http, asyncio.timeout(60):
-            while self._process.returncode is None:
+            while self._process.poll() is None:
                 try:
                     if (await http.get("/health")).status_code == 200:
                         return
                 except httpx.TransportError:
                     await asyncio.sleep(0.02)
         raise AssertionError(f"it did not start: {self.log()}")
-
-    async def _spawn(self, log: IO[bytes]) -> asyncio.subprocess.Process:
-        return await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "vivavoce",
-            "serve",
-            "--port",
-            str(self.port),
-            cwd=self._folder,
-            env=self._environment,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=log,
-        )
 
     async def stop(self, how: signal.Signals) -> int:
         """Its exit code; never a process of anyone else's."""
@@ -81,11 +70,11 @@ class Server:
     async def ended(self) -> int:
         assert self._process is not None
         async with asyncio.timeout(60):
-            return await self._process.wait()
+            return await self._process.ended()
 
     @property
     def running(self) -> bool:
-        return self._process is not None and self._process.returncode is None
+        return self._process is not None and self._process.poll() is None
 
     def set(self, name: str, value: str) -> None:
         """For its next life."""

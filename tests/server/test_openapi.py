@@ -289,7 +289,7 @@ def _adapted() -> Iterator[None]:
 @pytest.mark.parametrize(
     "examples",
     [
-        pytest.param(12, marks=pytest.mark.timeout(400)),
+        pytest.param(4, marks=pytest.mark.timeout(400)),
         pytest.param(150, marks=[pytest.mark.full, pytest.mark.timeout(900)]),
     ],
 )

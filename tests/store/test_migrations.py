@@ -58,6 +58,11 @@ def upgrade() -> None:
 """
 
 
+@pytest.fixture
+def empty() -> bool:
+    return True
+
+
 @contextmanager
 def connected(url: str) -> Iterator[Connection]:
     engine = parse(url).migrator()

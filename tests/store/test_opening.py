@@ -18,6 +18,11 @@ from vivavoce.store.database import parse
 from vivavoce.wire.records.talk import PutConversation
 
 
+@pytest.fixture
+def empty() -> bool:
+    return True
+
+
 async def test_the_files_of_sqlite_are_for_their_owner_only(tmp_path: Path) -> None:
     async with opened(f"sqlite:///{tmp_path}/new/data/vivavoce.db") as store:
         await store.commit([PutConversation(conversation())])

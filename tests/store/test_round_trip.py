@@ -17,7 +17,9 @@ from tests.contract.records import conversation, entry, question, task, uid
 from tests.store.stores import opened
 from vivavoce.language.en.numbers import redact_said
 from vivavoce.redaction import redacted
+from vivavoce.store import SqlStore
 from vivavoce.store.columns import storable_json, storable_text
+from vivavoce.store.database import parse
 from vivavoce.wire.records.talk import Entry, Kind, Put, PutConversation, PutEntry
 from vivavoce.wire.records.work import Task
 
@@ -68,31 +70,42 @@ def kept(data: dict[str, Any]) -> Any:
     return storable_json(redacted(data, redact_said))
 
 
-@_FEW
-@given(
-    said=st.lists(
-        st.tuples(st.sampled_from(Kind), ANY_TEXT, st.dictionaries(ANY_TEXT, ANY_JSON, max_size=3)),
-        min_size=1,
-        max_size=8,
-    )
-)
-def test_entries_come_back(url: str, said: list[tuple[Kind, str, dict[str, Any]]]) -> None:
-    thread = str(uuid.uuid4())  # each example in a conversation of its own
-    written = [
-        entry(f"{thread}{n}", of=thread, kind=kind, text=text, data=data, ordinal=n)
-        for n, (kind, text, data) in enumerate(said)
-    ]
+def test_entries_come_back(url: str) -> None:
+    with asyncio.Runner() as runner:
+        store = SqlStore(parse(url))
+        runner.run(store.open())
 
-    async def there_and_back() -> list[Entry]:
-        async with opened(url) as store:
-            await store.commit([PutConversation(conversation(thread))])
-            await store.commit([PutEntry(each) for each in written])
-            return await store.entries(uid(thread), user_id="ann")
+        @_FEW
+        @given(
+            said=st.lists(
+                st.tuples(
+                    st.sampled_from(Kind), ANY_TEXT, st.dictionaries(ANY_TEXT, ANY_JSON, max_size=3)
+                ),
+                min_size=1,
+                max_size=8,
+            )
+        )
+        def each(said: list[tuple[Kind, str, dict[str, Any]]]) -> None:
+            thread = str(uuid.uuid4())  # each example in a conversation of its own
+            written = [
+                entry(f"{thread}{n}", of=thread, kind=kind, text=text, data=data, ordinal=n)
+                for n, (kind, text, data) in enumerate(said)
+            ]
+            assert runner.run(_there_and_back(store, thread, written)) == [
+                replace(one, text=storable_text(redact_said(one.text)), data=kept(one.data))
+                for one in written
+            ]
 
-    assert asyncio.run(there_and_back()) == [
-        replace(each, text=storable_text(redact_said(each.text)), data=kept(each.data))
-        for each in written
-    ]
+        try:
+            each()
+        finally:
+            runner.run(store.close())
+
+
+async def _there_and_back(store: SqlStore, thread: str, written: list[Entry]) -> list[Entry]:
+    await store.commit([PutConversation(conversation(thread))])
+    await store.commit([PutEntry(one) for one in written])
+    return await store.entries(uid(thread), user_id="ann")
 
 
 @_FEW

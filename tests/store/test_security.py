@@ -74,6 +74,11 @@ def of(user: str, name: str) -> list[Change]:
 
 
 @pytest.fixture
+def empty() -> bool:
+    return True
+
+
+@pytest.fixture
 def roles() -> Iterator[None]:
     with psycopg.connect(server_url(), autocommit=True) as connection:
         for role in ROLES:

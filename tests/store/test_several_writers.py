@@ -200,6 +200,7 @@ async def test_a_database_that_does_not_answer_is_given_up_and_asked_anew(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(databases, "ANSWER_SECONDS", 0.3)
+    monkeypatch.setattr(databases, "CONNECT_SECONDS", 1)
     async with _behind_a_proxy(postgres_url) as (store, proxy):
         await store.commit([Announce(happened())])
         proxy.arm(Fault("half", "up", seconds=0.0))

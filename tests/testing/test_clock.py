@@ -65,3 +65,21 @@ async def test_an_automatic_clock_never_waits_and_remembers() -> None:
 async def test_waiting_says_who_is_missing() -> None:
     with pytest.raises(AssertionError, match="expected 1 to sleep on the clock, 0 do"):
         await ManualClock().waiting(timeout=0.01)
+
+
+async def test_a_leap_wakes_once_whoever_sleeps_again_and_again() -> None:
+    clock, ticks = ManualClock(), list[float]()
+
+    async def tick() -> None:
+        while True:
+            await clock.sleep(1)
+            ticks.append(clock.monotonic())
+
+    async with asyncio.TaskGroup() as tasks:
+        ticking = tasks.create_task(tick())
+        await clock.waiting()
+        await clock.leap(86_400)
+        assert ticks == [86_400]
+        await clock.advance(1)
+        assert ticks == [86_400, 86_401]
+        ticking.cancel()

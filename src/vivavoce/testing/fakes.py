@@ -158,6 +158,12 @@ class ManualClock:
         self._elapsed = max(self._elapsed, target)
         await self._settle()
 
+    async def leap(self, seconds: float) -> None:
+        """As after a suspended machine wakes: whatever was due meanwhile happens once, now."""
+        await self._settle()
+        self._elapsed += seconds
+        await self.advance(0)
+
     @property
     def sleepers(self) -> int:
         """How many wait for this clock now."""

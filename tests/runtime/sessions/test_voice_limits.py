@@ -200,7 +200,7 @@ async def test_the_sessions_of_a_day_are_counted(tmp_path: Path) -> None:
         for _ in range(2):
             opened = await voice.create("ada", Options())
             await voice.end(opened.session.id, "ada", End("completed"))
-            await clock.advance(3600)
+            await clock.leap(3600)
         with pytest.raises(RateLimited) as refused:
             await voice.create("ada", Options())
         assert refused.value.details["what"] == "per_day"

@@ -65,7 +65,7 @@ async def test_each_operator_has_a_token_and_one_that_is_revoked_or_old_opens_no
         assert (await d.http.get("/status")).status_code == 401
         _show(d, first)
         assert (await d.http.get("/status")).status_code == 200
-        await clock.advance(86_400)
+        await clock.leap(86_400)
         words = refused(await d.http.get("/status"), 401, "token_expired")["message"]
         assert "'first' has expired or is revoked; `vivavoce token create`" in words
 
@@ -374,7 +374,7 @@ async def test_who_was_let_in_is_in_the_audit_once_an_hour_of_each_address(tmp_p
         ours = "with the token VIVAVOCE_AUTH_TOKEN", "let in"
         known = await come_from("192.0.2.1", "192.0.2.1", "192.0.2.2")
         assert known == [(*ours, "192.0.2.1"), (*ours, "192.0.2.2")]
-        await clock.advance(3_601)
+        await clock.leap(3_601)
         assert (await come_from("192.0.2.1"))[2:] == [(*ours, "192.0.2.1")]
         many = [f"192.0.2.{number}" for number in range(10, 40)]
         assert len(await come_from(*many)) == 12, "whoever has many does not fill the disk"
