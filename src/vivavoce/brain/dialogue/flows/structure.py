@@ -9,19 +9,51 @@ are left nothing is chosen.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from vivavoce.brain.dialogue.flows.results import clipped
 from vivavoce.language.en.naming import pieces, stem, telling
 from vivavoce.language.en.pointing import without_what_stays
 from vivavoce.wire.values import Value
 
 PAIR = re.compile(
     r"(?P<name>[\w.\-]+|\"[^\"]+\"|'[^']+'|\*\*[^*]+\*\*)[\"'`*\])]*\s*(?::(?!:)\s?\w*\s*=|:=|=>|[:=](?!=))\s*"
-    r"(?P<value>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|[\[{(][^\n]*|[^\s,;)\]}#][^,;)\]}#\n]*)"
+    r"(?P<value>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|[\[{(][^\n]*|#[0-9a-fA-F]{3,8}\b|[^\s,;)\]}#][^,;)\]}#\n]*)"
 )
 TAG = re.compile(r"<(?P<name>[A-Za-z][\w:-]*)(?:\s[^<>]*)?>(?P<value>[^<>]+)</(?P=name)>")
+
+
+def plain_value(value: str) -> str:
+    value = value.strip().rstrip(",;")
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+        value = value[1:-1]
+    return clipped(value, 80)
+
+
+def plain_name(name: str) -> str:
+    """A name for the ear."""
+    if name in _CALLED:
+        return _CALLED[name]
+    return " ".join(part if part.isdigit() else part.lower() for part in pieces(name)) or name
+
+
+_CALLED = {"h1": "heading", "h2": "heading", "h3": "heading", "p": "paragraph", "a": "link",
+           "li": "item", "FROM": "image", "recipe": "command", "td": "cell"}  # fmt: skip
+
+
+def piece(lines: Sequence[str], first: int, last: int) -> tuple[int, int]:
+    """These lines (`last` is not among them) with as many around them as it takes to be there only
+    once: first those before, then those after."""
+    whole = "\n".join(lines)
+    while True:
+        text = "\n".join(lines[first:last])
+        if text.strip() and whole.count(text) == 1:
+            return first, last
+        if first == 0 and last >= len(lines):
+            return first, last
+        first, last = (first - 1, last) if first else (first, last + 1)
 
 
 class Place(Value):
@@ -60,7 +92,7 @@ class _Block:
 _Found = tuple[int, tuple[_Block, ...], str, str, int, int]
 
 
-def places(text: str, path: str) -> list[Place]:
+def places_in(text: str, path: str) -> list[Place]:
     """All values of a file."""
     name, suffix = PurePosixPath(path).name.lower(), PurePosixPath(path).suffix.lower()
     lines = text.split("\n")
@@ -70,7 +102,7 @@ def places(text: str, path: str) -> list[Place]:
         return list(_orders(lines))
     found = list(_makes(lines) if _is_make(name) else _nested(lines, suffix))
     return [
-        Place(at, tuple(_steps(blocks)), called, value, start, end)
+        Place(at, tuple(_steps(blocks, value)), called, value, start, end)
         for at, blocks, called, value, start, end in found
     ]
 
@@ -79,9 +111,11 @@ def _is_make(name: str) -> bool:
     return name in ("makefile", "gnumakefile", "justfile") or name.endswith(".mk")
 
 
-def _steps(blocks: Iterable[_Block]) -> Iterator[str]:
-    for block in blocks:
-        if said := " ".join(one for one in (block.name, block.own) if one):
+def _steps(blocks: Sequence[_Block], value: str) -> Iterator[str]:
+    for at, block in enumerate(blocks, 1):
+        # What an item is known by does not lie in itself.
+        own = block.own if at < len(blocks) or block.own != value.strip("\"',") else ""
+        if said := " ".join(one for one in (block.name, own) if one):
             yield said
 
 
@@ -95,7 +129,7 @@ _OPENS = re.compile(
 _DEFINES = re.compile(r"^\s*(?:async\s+)?(?:def|class)\s+(?P<name>\w+).*:\s*$")
 _ITEM = re.compile(r"^\s*-\s+")
 _REMARK = re.compile(r"^\s*(?:#(?!\w+[^\S\n]*[{,])|;|//|--\s|/?\*)")
-_STRING = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'")
+_STRING = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|(?<!\w)'(?:[^'\\\n]|\\.)*'")
 _KEY = re.compile(r"(?P<name>[\w.$@-]+|\"[^\"]*\"|'[^']*')\s*(?::|=>?|:=)\s*$")
 _LEAD = re.compile(r"^(?:(?:export|default|const|let|var|return|public|static|final)\s+)+")
 _SPACED = re.compile(r"^\s*(?P<name>[A-Za-z][\w.-]*)[^\S\n]+(?P<value>[^\s=:{][^{}\n]*?)\s*;?\s*$")
@@ -123,13 +157,30 @@ def _nested(lines: Sequence[str], suffix: str) -> Iterator[_Found]:
         _left(stack, line)
         if item := _ITEM.match(line):
             stack.append(_Block("", len(line) - len(line.lstrip()), "indent", "-"))
-        yield from _of_line(at, line, stack, before, item.end() if item else 0)
+        yield from _of_line(
+            at, line, stack, before, item.end() if item else 0, yaml=suffix in (".yaml", ".yml")
+        )
         before = ""
         if suffix == ".conf" and not PAIR.search(line) and (two := _SPACED.match(line)):
             yield (at, tuple(stack), two["name"], two["value"], two.start(2), two.end(2))
         if (opens := _OPENS.match(line) or _DEFINES.match(line)) and suffix not in (".json", ".md"):
             deep = item.end() if item else len(line) - len(line.lstrip())
             stack.append(_Block(opens["name"].strip(), deep, "indent"))
+
+
+def pairs_in(line: str, first: int = 0) -> Iterator[re.Match[str]]:
+    """Names with their values, none that only seems to be one inside of a value or a text."""
+    rule = TAG if TAG.search(line) else PAIR
+    texts = [one.span() for one in _STRING.finditer(line)]
+    place = first
+    while pair := rule.search(line, place):
+        start, end = pair.span("name")
+        place = end + 1
+        if any(begin < start and end < until for begin, until in texts):
+            continue
+        if pair["value"][:1] not in "{[(":
+            place = max(place, pair.end("value"))
+        yield pair
 
 
 def _left(stack: list[_Block], line: str) -> None:
@@ -147,16 +198,17 @@ def _left(stack: list[_Block], line: str) -> None:
 
 
 def _of_line(
-    at: int, line: str, stack: list[_Block], before: str, first: int
+    at: int, line: str, stack: list[_Block], before: str, first: int, *, yaml: bool
 ) -> Iterator[_Found]:
     """The values of one line, with the braces that open and close on it."""
     plain = _STRING.sub(lambda one: re.sub(r"[{}\[\]]", " ", one[0]), line)
-    pairs = dict[int, re.Match[str]]()
-    place = first
-    rule = TAG if TAG.search(line) else PAIR
-    while pair := rule.search(line, place):
-        pairs[pair.start("name")] = pair
-        place = pair.end("name") + 1
+    pairs = {pair.start("name"): pair for pair in pairs_in(line, first)}
+    if yaml:  # `redis:6.2` is a text there
+        pairs = {
+            at: one
+            for at, one in pairs.items()
+            if not re.match(r"[\"']?:\S", line[one.end("name") :])
+        }
     since = first
     for now, mark in enumerate(plain):
         if pair := pairs.get(now):
@@ -184,7 +236,9 @@ def _leaf(at: int, pair: re.Match[str], stack: Sequence[_Block]) -> Iterator[_Fo
         value = closed[0]
     if stack:
         block, plain = stack[-1], value.strip("\"',")
-        listed = block.mark == "-" or (block.mark == "{" and [o.mark for o in stack[-2:-1]] == ["["])
+        listed = block.mark == "-" or (
+            block.mark == "{" and [o.mark for o in stack[-2:-1]] == ["["]
+        )
         if (listed and not block.holds) or name.lower() in _KNOWN_BY:
             block.own = plain
         block.holds += 1
@@ -251,7 +305,25 @@ def _orders(lines: Sequence[str]) -> Iterator[Place]:
 
 _ELEMENT = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z][\w:-]*)(?P<more>[^<>]*?)(?P<end>/?)>")
 _ATTRIBUTE = re.compile(r"(?P<name>[\w:@.-]+)\s*=\s*[\"'](?P<value>[^\"']*)[\"']")
-_VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
+_PLAIN = frozenset(["html", "head", "body", "main", "div", "span"])
+"""Elements that tell nothing of what is in them."""
+_VOID = frozenset(
+    [
+        "area",
+        "base",
+        "br",
+        "col",
+        "embed",
+        "hr",
+        "img",
+        "input",
+        "link",
+        "meta",
+        "source",
+        "track",
+        "wbr",
+    ]
+)
 
 
 def _elements(lines: Sequence[str]) -> Iterator[Place]:
@@ -267,11 +339,13 @@ def _elements(lines: Sequence[str]) -> Iterator[Place]:
                 if stack:
                     stack.pop()
                 continue
-            path = tuple(said for _, said in stack)
-            known = [one for one in _ATTRIBUTE.finditer(tag["more"])]
+            path = tuple(said for _, said in stack if said not in _PLAIN)
+            known = list(_ATTRIBUTE.finditer(tag["more"]))
             for one in known:
                 start = tag.start("more") + one.start("value")
-                yield Place(at, (*path, name), one["name"], one["value"], start, start + len(one["value"]))
+                yield Place(
+                    at, (*path, name), one["name"], one["value"], start, start + len(one["value"])
+                )
             if tag["end"] or name in _VOID:
                 continue
             own = " ".join(one["value"] for one in known if one["name"] in ("id", "class", "name"))
@@ -283,7 +357,7 @@ def _elements(lines: Sequence[str]) -> Iterator[Place]:
                 yield Place(at, path, name, text.strip(), start, start + len(text.strip()))
         if not tags and stack and line.strip():
             start = len(line) - len(line.lstrip())
-            path = tuple(said for _, said in stack[:-1])
+            path = tuple(said for _, said in stack[:-1] if said not in _PLAIN)
             yield Place(at, path, stack[-1][0], line.strip(), start, len(line.rstrip()))
 
 
@@ -295,7 +369,7 @@ _ALSO: Mapping[str, str] = {
     "p": "paragraph text", "a": "link", "href": "link address url", "li": "item bullet",
     "img": "image picture", "nav": "navigation menu", "alt": "description text",
     "td": "cell", "th": "column", "btn": "button", "font-size": "text letter writing",
-    "color": "colour text", "background": "colour color", "background-color": "colour color",
+    "color": "colour", "background": "colour color", "background-color": "colour color",
     "font-family": "typeface", "from": "image base", "image": "version", "cmd": "command",
     "entrypoint": "command", "workdir": "folder directory", "expose": "port",
     "mb": "megabyte meg", "kb": "kilobyte", "gb": "gigabyte gig", "ms": "millisecond",
@@ -313,7 +387,10 @@ _NTH = re.compile(
     r"(?i)\b(?P<nth>first|second|third|fourth|fifth|last)\s+(?:of the\s+)?(?P<kind>[\w-]+)"
 )
 _ORDER_OF = ("first", "second", "third", "fourth", "fifth")
-_ONLY = re.compile(r"(?i)\b(?:only|just)\s+(?:(?:for|in|on|of|at|the|my|our)\s+)*(?P<what>[\w' -]+)")
+_COUNTING = {stem(word) for word in (*_ORDER_OF, "last")}
+_ONLY = re.compile(
+    r"(?i)\b(?:only|just)\s+(?:(?:for|in|on|of|at|the|my|our)\s+)*(?P<what>[\w' -]+)"
+)
 _NEAR, _OWN, _AROUND, _BESIDE = 0.08, 1.0, 0.9, 0.5
 
 
@@ -323,12 +400,17 @@ class Chosen(Value):
 
     there: tuple[Place, ...] = ()
     lacking: str = ""
+    sure: bool = True
+    """All that was said of it is its own, or all of its name was said."""
 
     def label(self, place: Place) -> str:
         """What tells a place from the others: what it lies in and they do not."""
         shared = set.intersection(*(set(one.path) for one in self.there))
         own = [step for step in place.path if step not in shared] if len(self.there) > 1 else []
         return " ".join(own) or place.section
+
+    def labels(self) -> list[str]:
+        return [self.label(one) for one in self.there]
 
 
 def chosen(
@@ -345,7 +427,8 @@ def chosen(
     (`said`), but not where it says what stays; `of` is an answer to the question which of several;
     `last` the name that was spoken of before, `to` the new value, whose words name nothing."""
     said = without_what_stays(said)
-    words = _Said(what, _stems(path))
+    names = {word for one in every for word in pieces(one.name)}
+    words = _Said(what, _stems(path), names)
     rates = [words.rate(place) for place in every]
     named = [(rate, place) for rate, place in zip(rates, every, strict=True) if rate]
     if not named:
@@ -355,7 +438,7 @@ def chosen(
     group, told = _in_section(group, (of, what), said, to)
     group = _nth_of(group, f"{of} {what}", said)
     lacking = "" if told or not any(one.path for one in group) else _unknown(words, group, said)
-    return Chosen(tuple(group), lacking)
+    return Chosen(tuple(group), lacking, all(words.sure(one) for one in group))
 
 
 def _by_section(
@@ -373,7 +456,7 @@ def _by_section(
     if not most or most < len(asked):
         return Chosen()
     group = [one for hits, one in around if hits == most]
-    words = {*_stems(said)} - asked - {*_stems(to)}
+    words = {stem(one) for one in pieces(said)} - asked - {*_stems(to)}
     rates = [sum(_has(_own_of(one), word) for word in words) for one in group]
     group = [one for one, rate in zip(group, rates, strict=True) if rate == max(rates)]
     group, _ = _in_section(group, (of,), said, to)
@@ -383,9 +466,12 @@ def _by_section(
 class _Said:
     """The words that were said for a name, against what a place is called."""
 
-    def __init__(self, what: str, file: Sequence[str]) -> None:
-        self.words, self.file = list(dict.fromkeys(_stems(what))), set(file)
+    def __init__(self, what: str, file: Sequence[str], names: Collection[str]) -> None:
         told = pieces(what)
+        # "The second FROM": a small word, but here it is a name; and an order is none.
+        small = [stem(word) for word in told if word in names]
+        said = [word for word in _stems(what) if word not in _COUNTING or word in names]
+        self.words, self.file = list(dict.fromkeys([*said, *small])), set(file)
         self.runs = {
             "".join(told[at:to]): {*map(stem, told[at:to])}
             for at in range(len(told))
@@ -400,7 +486,7 @@ class _Said:
         rates = {word: _OWN for word in self.words if word in own or word in run}
         also = _also(place.name)
         for word in self.words:
-            if word not in rates and any(_close(word, one) for one in own):
+            if word not in rates and any(close(word, one) for one in own):
                 rates[word] = _OWN
             elif word not in rates and word in also:
                 rates[word] = _OWN - 0.02 * (1 + also.index(word)) - _level(place.name)
@@ -414,12 +500,23 @@ class _Said:
             return 0.0
         rest = [word for word in self.words if word not in own]
         around = [word for word in rest if _has(_steps_of(place), word)]
-        beside = [w for w in rest if w not in around and (w in self.file or w in _stems(place.value))]
+        beside = [
+            w for w in rest if w not in around and (w in self.file or w in _stems(place.value))
+        ]
         parts = [stem(one) for one in pieces(place.name)]
-        unsaid = [p for p in parts if p not in own and not any(_close(p, w) for w in self.words)]
+        unsaid = [p for p in parts if p not in own and not any(close(p, w) for w in self.words)]
         unsaid = [] if any(_level(place.name) or w in _also(place.name) for w in own) else unsaid
         hits = sum(own.values()) + _AROUND * len(around) + _BESIDE * len(beside)
         return max(hits / len(self.words) - 0.2 * len(unsaid) / max(1, len(parts)), 0.01)
+
+    def sure(self, place: Place) -> bool:
+        own, around = self.by_name(place), _steps_of(place) | {*_stems(place.value)} | self.file
+        if all(word in own or _has(around, word) for word in self.words):
+            return True
+        parts = {stem(one) for one in pieces(place.name)}
+        return all(any(part == w or close(part, w) for w in own) for part in parts) or bool(
+            {*own} & {*_also(place.name)}
+        )
 
 
 _RUN = 4
@@ -451,10 +548,10 @@ def _steps_of(place: Place) -> set[str]:
 
 
 def _has(stems: set[str], word: str) -> bool:
-    return word in stems or any(_close(word, one) for one in stems)
+    return word in stems or any(close(word, one) for one in stems)
 
 
-def _close(one: str, other: str) -> bool:
+def close(one: str, other: str) -> bool:
     return min(len(one), len(other)) >= 4 and (one.startswith(other) or other.startswith(one))
 
 
@@ -505,6 +602,6 @@ def _unknown(words: _Said, group: Sequence[Place], said: str) -> str:
             continue
         exact = re.escape(word)
         owner = re.search(rf"{_LED}{exact}\b", said, re.IGNORECASE) or word.endswith(("'s", "’s"))
-        if owner or re.search(rf"(?<=[a-z,] ){exact}\b", said) and word[:1].isupper():
+        if owner or (re.search(rf"(?<=[a-z,] ){exact}\b", said) and word[:1].isupper()):
             return re.sub(r"['’]s$", "", word)
     return ""
