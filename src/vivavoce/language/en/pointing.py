@@ -87,7 +87,7 @@ _UNTOUCHED = re.compile(
     r"keeps? (?:it|them|that|its|their|theirs|his|hers|the same|as)|(?:as|where|how) (?:it|they) "
     r"(?:is|are|was|were))\b"
     r"|^\W*(?:(?:and|but|so|please|just|also)\W+)*(?:(?:leave|keep) (?!\w+ing\b)|not\b)"
-    r"|\b(?:don['’]?t|do not|never|no need to|without|not|doesn['’]?t|does not|must not|mustn['’]?t)"
+    r"|\b(?:don['’]?t|do not|never|no need to|without|not|doesn['’]?t|mustn['’]?t)"
     r" (?:\w+ )?(?:touch|chang|alter|mov|mess|need)\w*"
     r"|(?:\b(?:is|are)|['’](?:s|re)) (?:all |just |already )?(?:fine|okay|ok|right|correct|good)\b"
 )
@@ -96,8 +96,8 @@ _PARTS = re.compile(
     r"\s+(?=without (?:touch|chang|alter)\w+)"
 )
 _AND_NOT = re.compile(
-    r"(?i)\b(?:not(?! (?:only|just)\b)|rather than|instead of|except(?: for)?|apart from|other than|"
-    r"besides|unlike)\s+(?:(?:for|in|on|at|of|the|that|my|our|your|their)\s+)*[\w'’-]+"
+    r"(?i)\b(?:not(?! (?:only|just)\b)|rather than|instead of|except(?: for)?|apart from|"
+    r"other than|besides|unlike)\s+(?:(?:for|in|on|at|of|the|that|my|our|your|their)\s+)*[\w'’-]+"
 )
 
 

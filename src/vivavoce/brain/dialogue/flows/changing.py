@@ -30,6 +30,7 @@ from vivavoce.brain.dialogue.flows.structure import (
     Place,
     pairs_in,
     piece,
+    places_in,
     plain_name,
     plain_value,
 )
@@ -40,9 +41,11 @@ from vivavoce.brain.dialogue.flows.written import (
     beside_old,
     cased_like,
     fitting,
+    is_tagged,
     is_value,
     said_apart,
     said_to_become,
+    typed,
     unclear,
     understood,
 )
@@ -59,6 +62,7 @@ from vivavoce.language.en.naming import (
     telling,
 )
 from vivavoce.language.en.numbers import numbers_in
+from vivavoce.language.en.pointing import without_what_stays
 from vivavoce.language.en.quantities import written_like
 
 
@@ -103,7 +107,7 @@ def _one_for_another(
     every = changes_name(said) and len(there) > 1 and what and to
     if every and (made := _everywhere(there, bare(what), bare(to), said)):
         return made
-    if old or said_to_become(what, to, said):
+    if old or said_to_become(what, str(known.get("to") or ""), said):
         return _replaced(there, old or what, to, known, lines)
     return None
 
@@ -140,6 +144,8 @@ def line_within(output: str, known: Known) -> Mapping[str, Any] | None:
         if cell is not None or path.endswith(TABLES):
             return cell
     found = picked(lines, path, known)
+    if not found.there:
+        found = _by_tag(lines, path, known)
     group, old = list(found.there), str(known.get("from_written") or known.get("from") or "")
     group = [one for one in group if one.value[:1] not in "{[("]
     if old and group:
@@ -148,14 +154,30 @@ def line_within(output: str, known: Known) -> Mapping[str, Any] | None:
     if not group or not found.sure:
         there = [Match(path, at, line) for at, line in enumerate(lines, 1) if line.strip()]
         return _one_for_another(there, lines, known)
-    able = [one for one in group if fitting(one.name, one.value, known)]
-    if len({one.name for one in group}) > 1:  # named by where they are: that it fits decides
+    if len({one.name for one in group}) > 1:  # named by what they lie in: that it fits decides
+        able = [one for one in group if typed(one.value) and fitting(one.name, one.value, known)]
         group = able if len(able) == 1 else group
     if len(group) > 1 and _EVERY.search(f"{known.get('section') or ''}. {known['said']}"):
         return _edits(lines, group, path, known)
     if len(group) > 1 or found.lacking:
         return _which_of(found, group)
     return _edits(lines, group, path, known)
+
+
+_NO_TAGS = frozenset(("one", "first", "second", "third", "last", "version", "tag"))
+_THE_ONE = re.compile(
+    r"(?i)\bthe (?!(?:first|second|third|last|other|same|only|next)\b)(?P<tag>[\w.]+) ones?\b"
+)
+
+
+def _by_tag(lines: Sequence[str], path: str, known: Known) -> Chosen:
+    """What is called by the version or the tag that it has: "the slim one", "the eighteen"."""
+    words = [one for one in telling(str(known.get("what") or "")) if one not in _NO_TAGS]
+    said = without_what_stays(str(known["said"]))
+    words = words or [one["tag"].lower() for one in _THE_ONE.finditer(said)]
+    every = [one for one in places_in("\n".join(lines), path) if is_tagged(one.value)]
+    there = [one for one in every if words and {*words} <= {*pieces(one.value)}]
+    return Chosen(tuple(there))
 
 
 _EVERY = re.compile(

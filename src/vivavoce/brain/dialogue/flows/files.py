@@ -41,6 +41,7 @@ from vivavoce.brain.dialogue.flows.tables import (
     TABLES,
     as_row,
     cells,
+    is_row,
     new_row,
     plain_item,
     rows_in,
@@ -49,8 +50,9 @@ from vivavoce.brain.dialogue.flows.tables import (
 from vivavoce.brain.dialogue.flows.values import settings_in
 from vivavoce.brain.dialogue.flows.written import new_pair
 from vivavoce.language.en.dictation import dictated
-from vivavoce.language.en.naming import pieces, punctuated, stem, telling
+from vivavoce.language.en.naming import bare, pieces, punctuated, stem, telling
 from vivavoce.language.en.numbers import number
+from vivavoce.language.en.quantities import lacks
 from vivavoce.language.en.utterances import questions
 
 
@@ -216,6 +218,8 @@ def item(output: str, known: Known) -> Mapping[str, Any] | None:
     if CUT.search(output):
         return None
     lines, path = output.rstrip("\n").split("\n"), str(known.get("file_path") or "")
+    if not known.get("ticks") and (found := _out_of_lists(lines, path, known)) is not None:
+        return found
     at = _meant_line(lines, str(known.get("what") or ""), str(known["said"]))
     if at is not None:
         return _item(lines, at, known)
@@ -223,6 +227,69 @@ def item(output: str, known: Known) -> Mapping[str, Any] | None:
     asked = {stem(word) for word in telling(str(known.get("what") or ""))} - ASKING
     some = [one for one in every if asked & set(map(stem, pieces(one.text)))]
     return {"point": some, "lines": lines} if some else None
+
+
+_WHOLE_LINE = re.compile(
+    r"(?i)\b(?:lines?|rows?|items?|entr(?:y|ies)|bullets?|points?|task|todo)\b"
+)
+
+
+def _out_of_lists(lines: Sequence[str], path: str, known: Known) -> Mapping[str, Any] | None:
+    """A name that is one of several on its lines goes from each of them; a line stays. None where
+    the name is on no such line, or where a line as a whole was meant."""
+    name = bare(str(known.get("what") or ""))
+    wanted = pieces(name)
+    if not wanted or len(wanted) > _NAME or path.endswith(TABLES):
+        return None
+    if _WHOLE_LINE.search(str(known.get("what") or "")):
+        return None
+    now, alone = list(lines), list[str]()
+    for at, line in enumerate(lines):
+        if is_row(line) or line.startswith("#"):
+            continue
+        taken = _without_name(line, wanted)
+        if taken is not None and taken == "":
+            alone.append(plain_item(line))
+        now[at] = taken or line
+    hit = [at for at, line in enumerate(lines) if now[at] != line]
+    if not hit:
+        return None
+    first, last = piece(lines, hit[0], hit[-1] + 1)
+    edit = {"old": "\n".join(lines[first:last]), "new": "\n".join(now[first:last])}
+    many = f", on {counted(len(hit), 'line')}" if len(hit) > 1 else ""
+    left = f" It is still in “{alone[0]}”, which has nothing else." if alone else ""
+    return {"path": path, **edit, "line": f"{name}{many}.{left}"}
+
+
+_NAME = 3
+"""Words of a name."""
+_KEY = re.compile(r"^(?P<key>\s*(?:[-*+•]\s+)?(?:[^:,]{1,40}:\s+|[\w.-]+\s*=\s*)?)(?P<rest>.*)$")
+
+
+def _without_name(line: str, wanted: Sequence[str]) -> str | None:
+    """A line without one of the names in its list; empty where it is the only one, None where it is
+    not one of them."""
+    key = _KEY.match(line)
+    assert key is not None
+    rest = key["rest"].rstrip()
+    owned = any(one[:1] == "@" for one in rest.split())  # "/docs @ann @bo": a path and its owners
+    apart = r"(\s+)" if owned or ("=" in key["key"] and "," not in rest) else _LISTED
+    every = re.split(apart, rest)
+    parts, marks = every[::2], every[1::2]
+    at = next((at for at, one in enumerate(parts) if pieces(one) == [*wanted]), None)
+    if at is None or (len(parts) == 1 and not key["key"].strip()):
+        return None
+    if len([one for one in parts if not owned or one[:1] == "@"]) == 1:
+        return ""
+    parts.pop(at)
+    gone = marks.pop(min(at, len(marks) - 1))
+    if at == len(parts) and marks and re.search(r"\w|&", gone):
+        marks[-1] = gone  # "a, b and c" without c is "a and b"
+    joined_up = "".join(one for both in zip(parts, [*marks, ""], strict=True) for one in both)
+    return key["key"] + joined_up
+
+
+_LISTED = r"(\s*,\s*(?:and\s+|&\s*)?|\s+(?:and|&)\s+)"
 
 
 def item_pointed(chosen: Sequence[Match], known: Known) -> Mapping[str, Any] | None:
@@ -384,8 +451,11 @@ def content(output: str, known: Known) -> Mapping[str, Any] | None:
         return {"told": some, "path": path}
     answer, sure = _answering(text, known, path)
     whole = overview(text, path)
+    if (sure or not _particular(known, path)) and answer:
+        return {"told": f"{_without(known, answer, name)}{answer}", "path": path}
     if sure or not _particular(known, path):
-        return {"told": answer or whole, "path": path}
+        return {"told": whole, "path": path}
+    answer = f"{_without(known, answer, name)}{answer}" if answer else ""
     told = answer or f"I don't find that in {name}. {whole}"
     point = evidence(text, path, str(known["said"]))
     return {"point": point, "instead": {"told": told, "path": path}}
@@ -482,10 +552,19 @@ def answered(chosen: Sequence[Match], known: Known) -> Mapping[str, Any] | None:
         elif each:
             told.append(f"{each[0][0]}, in {spoken_path(path, paths)}.")
     words = " ".join(told)
+    where = spoken_path(paths[0]) if len(paths) == 1 else "those files"
+    words = f"{_without(known, ' '.join(one.text for one in chosen), where)}{words}"
     first, asked = str(known.get("at_first") or ""), asked_about(_meant_by(known))
     if first and asked and max(overlap(" ".join(asked), chosen)) <= _HALF:
         words = f"{first} But {words}"
     return {"told": words, "path": paths[0], "paths": paths, "value": value}
+
+
+def _without(known: Known, answer: str, where: str) -> str:
+    """That what was asked for is not there, where a line is about it and has none: a caretaker,
+    but no phone number."""
+    kind = lacks(f"{known['said']} {known.get('about') or ''}", answer)
+    return f"I don't find a {kind} for that in {where}. " if kind else ""
 
 
 _HALF = 0.5

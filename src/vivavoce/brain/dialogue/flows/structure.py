@@ -446,7 +446,13 @@ def _by_section(
 ) -> Chosen:
     """Where only what it lies in was named: by the name that was spoken of before, by another word
     of the sentence, or because nothing else lies there."""
-    asked = {*_stems(what)} or {*_stems(of)}
+    asked = ({*_stems(what)} or {*_stems(of)}) - _COUNTING
+    if not asked and _NTH.search(what):  # "there are two froms … the second one"
+        words = {stem(one) for one in pieces(said)}
+        group = [one for one in every if stem(one.name) in words]
+        return Chosen(
+            tuple(_nth_of(group, what, said)) if len({o.name for o in group}) == 1 else ()
+        )
     around = [(sum(_has(_steps_of(one), word) for word in asked), one) for one in every]
     most = max((hits for hits, _ in around), default=0)
     if last and (not asked or most == len(asked)):

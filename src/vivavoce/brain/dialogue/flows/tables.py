@@ -328,7 +328,7 @@ def _amount(text: str) -> float | None:
 
 _SPELT = re.compile(
     r"(?:,?\s*\b(?:that(?:['’]s| is)|it(?:['’]s| is)|spelled|spelt|spelling|as in)\b,?\s*)*"
-    r"(?:,\s*)?(?<![\w'’.])(?P<letters>(?:[A-Za-z][\s.,-]+)+[A-Z])(?![\w'’])\.?(?=\s*(?:,|[.;!?]|$|\s))"
+    r"(?:,\s*)?(?<![\w'’.])(?P<letters>(?:[A-Z][\s.,-]+)+[A-Z]|(?:[a-z][\s.-]+){2,}[a-z])(?![\w'’])\.?(?=\s*(?:,|[.;!?]|$|\s))"
 )
 _WITH_LETTER = re.compile(
     r"(?i),?\s*\b(?:with|has|and) (?:an?|two|double|one) ['\"]?[a-z]['\"]?s?\b"
@@ -338,7 +338,7 @@ _WITH_LETTER = re.compile(
 
 def without_spelling(text: str) -> str:
     """Without the letters by which a word is spelled right after it; the word as they spell it."""
-    made, at = "", 0
+    text, made, at = _WITH_LETTER.sub("", text), "", 0
     for spelt in _SPELT.finditer(text):
         letters = re.sub(r"[^A-Za-z]", "", spelt["letters"])
         made += text[at : spelt.start()]
@@ -355,7 +355,7 @@ def without_spelling(text: str) -> str:
             made = made[: before.start()] + cased
         else:
             made = f"{made.rstrip()} {letters.upper()}"
-    return _WITH_LETTER.sub("", made + text[at:])
+    return made + text[at:]
 
 
 _SPELT_SO = 0.5
@@ -386,8 +386,11 @@ def new_row(text: str, lines: Sequence[str], path: str, said: str) -> list[str] 
     spoken = without_spelling(said)
     named = _by_columns(spoken, head, columns)
     if len(named) < len(head):
-        inside = _from_there(without_spelling(text), spoken)
-        named = _and_in_order(inside, named, columns)
+        marked = without_spelling(text)
+        for inside in dict.fromkeys((marked, _from_there(marked, spoken))):
+            if more := _in_order(inside, {}, columns) or _in_order(inside, named, columns):
+                named = {**more, **named}
+                break
     if 0 not in named and (following := _next_number(head[0], columns[0])):
         named[0] = following
     if 0 not in named or (len(named) < 2 and len(head) > 1):
@@ -421,15 +424,8 @@ def _from_there(text: str, said: str) -> str:
     at = said.casefold().find(text.split(",", maxsplit=1)[0].strip().casefold())
     if at < 0:
         return text
-    whole = re.split(r"[.;!?](?:\s|$)", said[at:])[0]
+    whole = re.split(r"[.;!?](?:\s|$)|,?\s(?:to|into|in|on)\s\S+\.\w+", said[at:])[0]
     return whole if len(whole) > len(text) else text
-
-
-def _and_in_order(
-    text: str, named: Mapping[int, str], columns: Sequence[Sequence[str]]
-) -> dict[int, str]:
-    """Beside those that were named: all of them in order, or what is left for the other columns."""
-    return {**(_in_order(text, {}, columns) or _in_order(text, named, columns)), **named}
 
 
 def _in_order(

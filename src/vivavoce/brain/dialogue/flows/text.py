@@ -141,6 +141,8 @@ def count(output: str, known: Known) -> Mapping[str, Any] | None:
     number = found.count - (len(found.there) - len(there))
     if str(known.get("where_path") or "").endswith((".csv", ".tsv")) and known.get("final"):
         there, number = there[1:], max(0, number - 1)  # its head is no row
+    if table := _only_heads(there, what):
+        return {"where_path": table, "rows_of": table}
     if not number and not (known.get("final", True) and len(telling(what)) < _PHRASE):
         return None  # it may be written in another way, or be no name at all
     said = set(map(stem, pieces(what)))
@@ -172,6 +174,13 @@ def count(output: str, known: Known) -> Mapping[str, Any] | None:
     elif len(paths) == 1 and not at and found.whole:
         told += f", {'' if number == 1 else 'all '}in {spoken_path(next(iter(paths)))}"
     return {"told": f"{told}.", "count": number}
+
+
+def _only_heads(there: Sequence[Match], what: str) -> str:
+    """The table of which only the names of its columns have what is counted: its rows are."""
+    tables = {m.path for m in there if m.path.endswith((".csv", ".tsv"))}
+    heads = all(m.number == 1 for m in there) and len(telling(what)) == 1
+    return tables.pop() if heads and len(tables) == 1 == len(there) else ""
 
 
 def _narrower(what: str, place: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -107,6 +108,9 @@ def setting(output: str, known: Known) -> Mapping[str, Any] | None:
         if len(paths) == 1:  # which of its values is meant is seen in the whole of it
             return {**made, "several": True, "file_path": paths[0], "at_least": told}
         return {**made, "told": told}
+    heads = [m for m in there if _heads(m, asked)]
+    if heads and len({m.path for m in heads}) == 1:  # "and for staging?": all that lies in it
+        return {"several": True, "of_section": True, "file_path": heads[0].path}
     same = {m.path for m in settings_matched(there, str(known.get("last") or ""))}
     if len(same) == 1:  # "and prod?": the same in another section, if there is one of that name
         return {"several": True, "of_section": True, "file_path": same.pop()}
@@ -121,6 +125,16 @@ def setting(output: str, known: Known) -> Mapping[str, Any] | None:
     line = max(rated, key=lambda one: one[0])[1]
     told = f"{spoken_path(line.path)} says: {sentence(clipped(prose(line.text)))}"
     return {"told": told, "path": line.path}
+
+
+_OPENS = re.compile(r"\s*(?:\[+(?P<head>[^\]=]+)\]+|[\"']?(?P<key>[\w.-]+)[\"']?\s*[:=]?\s*\{?)\s*")
+
+
+def _heads(match: Match, asked: set[str]) -> bool:
+    """Whether a line only opens what was named."""
+    opens = None if is_prose(match.path) else _OPENS.fullmatch(match.text)
+    name = (opens["head"] or opens["key"]) if opens else ""
+    return bool(asked) and asked <= {stem(one) for one in pieces(name)}
 
 
 def _asks_more(asked: set[str], best: Sequence[Setting], there: Sequence[Match]) -> bool:

@@ -124,7 +124,23 @@ def understood(old: str, said: str) -> str:
         return _like(old, new) if new else ""
     if date := _day_of(plain, said):
         return _like(old, date)
+    if _COLOUR.fullmatch(plain) and not re.fullmatch(r"#?[0-9a-fA-F]{3,8}|[A-Za-z]+", said):
+        return ""
     return "" if unclear(said) or not said else _like(old, said)
+
+
+_COLOUR = re.compile(r"#[0-9a-fA-F]{3,8}")
+
+
+def typed(value: str) -> bool:
+    """Whether a value is of a kind that not all words can be: a number, a measure, a version."""
+    plain = plain_value(value)
+    kinds = (NUMBER, MEASURED, _VERSION, _TAGGED, _SWITCH)
+    return any(kind.fullmatch(plain) for kind in kinds)
+
+
+def is_tagged(value: str) -> bool:
+    return _TAGGED.fullmatch(plain_value(value)) is not None
 
 
 def _with_decimals(old: str, new: str) -> str:
@@ -388,8 +404,12 @@ def _beside(
     return (named or list(own))[-1]
 
 
+_SINGLE_LETTERS = re.compile(r"(?<![\w'’])(?:[A-Za-z] )+[A-Za-z](?![\w'’])")
+
+
 def _named_like(words: str, names: Sequence[str]) -> str:
     """A name in the way of the others: PORT_NUMBER, port_number, port-number, portNumber."""
+    words = _SINGLE_LETTERS.sub(lambda one: one[0].replace(" ", ""), words)
     parts = pieces(words)
     if re.fullmatch(r"[\w.-]+", words.strip()) and len(parts) > 1:
         return words.strip()
