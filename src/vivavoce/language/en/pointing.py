@@ -101,10 +101,16 @@ _AND_NOT = re.compile(
 )
 
 
-def without_what_stays(said: str) -> str:
+def without_what_stays(said: str, new: str = "") -> str:
     """What is said of a change, without the parts that name what is to stay: "… for the guests.
-    Members keep it", "the day's, not the night's"."""
-    parts = [one for one in _PARTS.split(said) if not _UNTOUCHED.search(one)]
+    Members keep it", "the day's, not the night's". Where the new value is said nothing stays: "keep
+    them ninety days"."""
+    new = new.casefold()
+    parts = [
+        one
+        for one in _PARTS.split(said)
+        if (new and new in one.casefold()) or not _UNTOUCHED.search(one)
+    ]
     return _AND_NOT.sub(" ", " ".join(parts))
 
 

@@ -156,6 +156,9 @@ def line_within(output: str, known: Known) -> Mapping[str, Any] | None:
         return _one_for_another(there, lines, known)
     if len({one.name for one in group}) > 1:  # named by what they lie in: that it fits decides
         able = [one for one in group if typed(one.value) and fitting(one.name, one.value, known)]
+        to = {*pieces(str(known.get("to") or ""))}
+        named = [one for one in able if to & {*re.findall(r"[a-z]{3,}", one.value.lower())}]
+        able = named or able
         group = able if len(able) == 1 else group
     if len(group) > 1 and _EVERY.search(f"{known.get('section') or ''}. {known['said']}"):
         return _edits(lines, group, path, known)
@@ -173,7 +176,7 @@ _THE_ONE = re.compile(
 def _by_tag(lines: Sequence[str], path: str, known: Known) -> Chosen:
     """What is called by the version or the tag that it has: "the slim one", "the eighteen"."""
     words = [one for one in telling(str(known.get("what") or "")) if one not in _NO_TAGS]
-    said = without_what_stays(str(known["said"]))
+    said = without_what_stays(str(known["said"]), str(known.get("to") or ""))
     words = words or [one["tag"].lower() for one in _THE_ONE.finditer(said)]
     every = [one for one in places_in("\n".join(lines), path) if is_tagged(one.value)]
     there = [one for one in every if words and {*words} <= {*pieces(one.value)}]
@@ -195,7 +198,12 @@ def _which_of(found: Chosen, group: Sequence[Place]) -> Mapping[str, Any] | None
     lacking = f"“I find no {found.lacking} there.”" if found.lacking else ""
     named = [plain_name(one) for one in labels]
     shown = named if len(named) <= _MOST_NAMED else [*named[: _MOST_NAMED - 1], "another one"]
-    return {"ask": "section", "called": name, "sections": joined(shown, "or"), "lacking": lacking}
+    return {
+        "ask": "section",
+        "called": name,
+        "sections": f"“{joined(shown, 'or')}”",
+        "lacking": lacking,
+    }
 
 
 _MOST_NAMED = 5
@@ -333,8 +341,9 @@ def _of_these(
         return _everywhere([m for m, _ in hits], hits[0][1][0], bare(new), said)
     if len(hits) > _MOST_NAMED or _named_of(hits, known):
         return None
-    shown = joined([f"line {m.number}, {clipped(prose(m.text), 50)}" for m, _ in hits], "or")
-    return {"ask": "section", "called": "line", "sections": shown, "lacking": ""}
+    each = [f"line {m.number}, {clipped(m.text, 50)}" for m, _ in hits]
+    sections = f"“{joined(each, 'or')}”"
+    return {"ask": "section", "called": "line", "sections": sections, "lacking": ""}
 
 
 def _named_of(

@@ -132,6 +132,10 @@ _REMARK = re.compile(r"^\s*(?:#(?!\w+[^\S\n]*[{,])|;|//|--\s|/?\*)")
 _STRING = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|(?<!\w)'(?:[^'\\\n]|\\.)*'")
 _KEY = re.compile(r"(?P<name>[\w.$@-]+|\"[^\"]*\"|'[^']*')\s*(?::|=>?|:=)\s*$")
 _LEAD = re.compile(r"^(?:(?:export|default|const|let|var|return|public|static|final)\s+)+")
+_PINNED = re.compile(
+    r"^\s*(?P<name>[A-Za-z][\w.\[\]-]*)\s*(?:[=~>]=|===)\s*(?P<value>\d[\w.]*)\s*(?:[#;].*)?$"
+)
+"""A package with its version."""
 _SPACED = re.compile(r"^\s*(?P<name>[A-Za-z][\w.-]*)[^\S\n]+(?P<value>[^\s=:{][^{}\n]*?)\s*;?\s*$")
 _KNOWN_BY = frozenset(("name", "id", "title", "key", "label", "slug", "user", "username"))
 _WITHOUT_HEADS = (".json", ".jsonc", ".md", ".py", ".js", ".ts", ".tsx", ".jsx", ".yaml", ".yml")
@@ -161,6 +165,8 @@ def _nested(lines: Sequence[str], suffix: str) -> Iterator[_Found]:
             at, line, stack, before, item.end() if item else 0, yaml=suffix in (".yaml", ".yml")
         )
         before = ""
+        if pinned := _PINNED.match(line):
+            yield (at, tuple(stack), pinned["name"], pinned["value"], *pinned.span("value"))
         if suffix == ".conf" and not PAIR.search(line) and (two := _SPACED.match(line)):
             yield (at, tuple(stack), two["name"], two["value"], two.start(2), two.end(2))
         if (opens := _OPENS.match(line) or _DEFINES.match(line)) and suffix not in (".json", ".md"):
@@ -366,7 +372,7 @@ def _elements(lines: Sequence[str]) -> Iterator[Place]:
 _ALSO: Mapping[str, str] = {
     "h1": "heading headline title header", "h2": "heading headline subheading subtitle header",
     "h3": "heading subheading", "h4": "heading subheading", "heading": "title headline header",
-    "p": "paragraph text", "a": "link", "href": "link address url", "li": "item bullet",
+    "p": "paragraph text", "a": "link", "href": "address url target", "li": "item bullet",
     "img": "image picture", "nav": "navigation menu", "alt": "description text",
     "td": "cell", "th": "column", "btn": "button", "font-size": "text letter writing",
     "color": "colour", "background": "colour color", "background-color": "colour color",
@@ -387,11 +393,18 @@ _NTH = re.compile(
     r"(?i)\b(?P<nth>first|second|third|fourth|fifth|last)\s+(?:of the\s+)?(?P<kind>[\w-]+)"
 )
 _ORDER_OF = ("first", "second", "third", "fourth", "fifth")
+_STEPS = {
+    stem(one)
+    for one in re.findall(
+        r"\w+", "stage section block target service rule group script job resource bit page"
+    )
+}
+"""What it may be said to lie in, whatever that is called."""
 _COUNTING = {stem(word) for word in (*_ORDER_OF, "last")}
 _ONLY = re.compile(
     r"(?i)\b(?:only|just)\s+(?:(?:for|in|on|of|at|the|my|our)\s+)*(?P<what>[\w' -]+)"
 )
-_NEAR, _OWN, _AROUND, _BESIDE = 0.08, 1.0, 0.9, 0.5
+_NEAR, _ALIKE, _OWN, _OTHER, _AROUND, _BESIDE = 0.08, 0.3, 1.0, 0.7, 0.9, 0.5
 
 
 class Chosen(Value):
@@ -426,7 +439,7 @@ def chosen(
     """The places that are meant by `what`. What they lie in may be said anywhere in the sentence
     (`said`), but not where it says what stays; `of` is an answer to the question which of several;
     `last` the name that was spoken of before, `to` the new value, whose words name nothing."""
-    said = without_what_stays(said)
+    said = without_what_stays(said, to)
     names = {word for one in every for word in pieces(one.name)}
     words = _Said(what, _stems(path), names)
     rates = [words.rate(place) for place in every]
@@ -434,7 +447,8 @@ def chosen(
     if not named:
         return _by_section(every, what, said, path, of=of, last=last, to=to)
     best = max(rate for rate, _ in named)
-    group = [place for rate, place in named if rate > best - _NEAR]
+    near = _ALIKE if _NTH.search(f"{of} {what}") else _NEAR  # the second heading may be a lower one
+    group = [place for rate, place in named if rate > best - near]
     group, told = _in_section(group, (of, what), said, to)
     group = _nth_of(group, f"{of} {what}", said)
     lacking = "" if told or not any(one.path for one in group) else _unknown(words, group, said)
@@ -446,7 +460,9 @@ def _by_section(
 ) -> Chosen:
     """Where only what it lies in was named: by the name that was spoken of before, by another word
     of the sentence, or because nothing else lies there."""
+    every_step = {step for one in every for step in _steps_of(one)}
     asked = ({*_stems(what)} or {*_stems(of)}) - _COUNTING
+    asked -= {one for one in asked & _STEPS if one not in every_step}
     if not asked and _NTH.search(what):  # "there are two froms … the second one"
         words = {stem(one) for one in pieces(said)}
         group = [one for one in every if stem(one.name) in words]
@@ -495,7 +511,7 @@ class _Said:
             if word not in rates and any(close(word, one) for one in own):
                 rates[word] = _OWN
             elif word not in rates and word in also:
-                rates[word] = _OWN - 0.02 * (1 + also.index(word)) - _level(place.name)
+                rates[word] = _OTHER - 0.02 * also.index(word) - _level(place.name)
         return rates
 
     def rate(self, place: Place) -> float:
@@ -534,7 +550,8 @@ def _stems(text: str) -> list[str]:
 
 def _also(name: str) -> list[str]:
     whole = _ALSO.get(name.lower(), "").split()
-    parts = [word for part in pieces(name) for word in _ALSO.get(part, "").split()]
+    own = [*pieces(name), *re.findall(r"[a-z]+\d", name)]
+    parts = [word for part in own for word in _ALSO.get(part, "").split()]
     return [stem(one) for one in (*whole, *parts)]
 
 
@@ -570,9 +587,11 @@ def _in_section(
     shared = set.intersection(*steps) if steps else set()
     value = {*_stems(to)}
     only = [one["what"] for one in _ONLY.finditer(said)]
-    for at, text in enumerate((*first, *only, said)):
+    names = {word for one in group for word in _own_of(one)}
+    beside = [one for one in re.split(r"[,.;!?]\s+", said) if names & {*map(stem, pieces(one))}]
+    for at, text in enumerate((*first, *only, *beside, said)):
         words = {stem(one) for one in pieces(text)} - (value if at >= len(first) else set())
-        hits = [sum(one in own - shared for one in words) for own in steps]
+        hits = [sum(_has(own - shared, one) for one in words) for own in steps]
         if hits and max(hits):
             return [one for one, hit in zip(group, hits, strict=True) if hit == max(hits)], True
         if shared & words and at < len(first):
@@ -594,7 +613,10 @@ def _nth_of(group: list[Place], what: str, said: str) -> list[Place]:
     return group
 
 
-_LED = r"(?:\b(?:for|of|on|in|to|from|with|by|at)\s+(?:(?:the|our|my|your|that|this)\s+)?)"
+_LED = (
+    r"(?:\b(?:for|of|on|in|to|from|with|by|at|do|does|did|has|have)\s+"
+    r"(?:(?:the|our|my|your|that|this)\s+)?)"
+)
 
 
 def _unknown(words: _Said, group: Sequence[Place], said: str) -> str:

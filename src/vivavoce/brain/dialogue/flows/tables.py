@@ -25,6 +25,7 @@ from vivavoce.brain.dialogue.flows.written import (
     said_to_become,
 )
 from vivavoce.language.en.naming import bare, becomes, literal, pieces, stem, telling
+from vivavoce.language.en.numbers import numbers_in
 from vivavoce.language.en.pointing import without_what_stays
 from vivavoce.language.en.quantities import over_column, with_alike, written_like
 from vivavoce.wire.values import Value
@@ -100,12 +101,13 @@ _FIGURES = re.compile(r"[^\w-]*-?\d[\d,_]*(?:\.\d+)?\s*[^\w]*")
 def table_cell(lines: Sequence[str], known: Known) -> Mapping[str, Any] | None:
     """The cell that is meant, by its row and its column or what is in it, and what it becomes. None
     where it could be several. What a row is known by is never written over by a value."""
-    path, said = path_of(known), without_what_stays(str(known["said"]))
+    path, to = path_of(known), str(known.get("to") or "")
+    said = without_what_stays(str(known["said"]), to)
     what, (to, old) = str(known.get("what") or ""), said_apart(known)
     first, those = table_in(lines, path, said)
     rows = {at: cells(lines[at], path) for at in those}
     head = [set(map(stem, pieces(cell.text))) for cell in cells(lines[first], path)]
-    asked = set(map(stem, telling(what)))
+    asked = {*map(stem, telling(what)), *(f"{one}" for one in numbers_in(what))}
     if written_like("1.00", what):  # the new value was copied for what it is of
         to = what if not to or to == old else to
         own = {*map(stem, pieces(f"{what} {to} {old} {path}"))}
@@ -384,11 +386,11 @@ def new_row(text: str, lines: Sequence[str], path: str, said: str) -> list[str] 
     if len(head) < _LEAST_COLUMNS:
         return None
     spoken = without_spelling(said)
-    named = _by_columns(spoken, head, columns)
+    named, behind = _by_columns(spoken, head, columns)
     if len(named) < len(head):
         marked = without_spelling(text)
         for inside in dict.fromkeys((marked, _from_there(marked, spoken))):
-            if more := _in_order(inside, {}, columns) or _in_order(inside, named, columns):
+            if more := _in_order(inside, {}, columns) or _left_over(inside, behind, named, columns):
                 named = {**more, **named}
                 break
     if 0 not in named and (following := _next_number(head[0], columns[0])):
@@ -401,8 +403,10 @@ def new_row(text: str, lines: Sequence[str], path: str, said: str) -> list[str] 
 _LEAST_COLUMNS = 2
 
 
-def _by_columns(said: str, head: Sequence[str], columns: Sequence[Sequence[str]]) -> dict[int, str]:
-    """The values that stand behind the names of their columns."""
+def _by_columns(
+    said: str, head: Sequence[str], columns: Sequence[Sequence[str]]
+) -> tuple[dict[int, str], list[str]]:
+    """The values that stand behind the names of their columns; and the texts in which these are."""
     spots = list[tuple[int, int, int]]()
     for at, name in enumerate(head):
         words = r"[\s_-]+".join(map(re.escape, pieces(name)))
@@ -410,13 +414,15 @@ def _by_columns(said: str, head: Sequence[str], columns: Sequence[Sequence[str]]
             found = re.finditer(rf"(?i)(?<![\w-]){words}(?P<is>{_IS})(?=\S)", said)
             spots += [(one.start(), one.end(), at) for one in found]
     spots.sort()
-    made = dict[int, str]()
-    for place, (_, end, at) in enumerate(spots):
+    made, behind = dict[int, str](), list[str]()
+    every = {at for _, _, at in spots} == {*range(len(head))}
+    for place, (start, end, at) in enumerate(spots):
         until = spots[place + 1][0] if place + 1 < len(spots) else len(said)
-        raw = re.split(r"[.;!?](?:\s|$)", said[end:until])[0]
+        raw = re.split(r"[.;!?](?:\s|$)" if every else r"[.,;!?](?:\s|$)", said[end:until])[0]
         if value := _cell(raw, columns[at]):
             made[at] = value
-    return made
+            behind.append(said[start : end + len(raw)])
+    return made, behind
 
 
 def _from_there(text: str, said: str) -> str:
@@ -428,17 +434,37 @@ def _from_there(text: str, said: str) -> str:
     return whole if len(whole) > len(text) else text
 
 
+_BETWEEN = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+and\s+")
+
+
+def _left_over(
+    text: str, behind: Sequence[str], named: Mapping[int, str], columns: Sequence[Sequence[str]]
+) -> dict[int, str]:
+    """For columns that were not named what else was said, each the first part that fits it."""
+    for one in behind:
+        text = text.replace(one.strip(" ,"), "")
+    told = {value.casefold() for value in named.values()}
+    parts = [one for one in _BETWEEN.split(text) if one.strip() and one.casefold() not in told]
+    made = dict[int, str]()
+    for at, column in enumerate(columns):
+        numeric = column and all(_NUMERIC.fullmatch(cell) for cell in column)
+        for part in parts if at not in named else ():
+            value = _cell(part, column)
+            if value and (numeric or not _NUMERIC.fullmatch(value)) and value not in told:
+                made[at] = value
+                parts.remove(part)
+                break
+    return {} if parts else made
+
+
 def _in_order(
     text: str, named: Mapping[int, str], columns: Sequence[Sequence[str]]
 ) -> dict[int, str]:
     """Parts that were said one after the other, for the columns that are left."""
     left = [at for at in range(len(columns)) if at not in named]
-    parts = [part for part in re.split(r"\s*[,;]\s*(?:and\s+)?|\s+and\s+", text) if part.strip()]
+    parts = [part for part in _BETWEEN.split(text) if part.strip()]
     if len(parts) == 1 and len(left) == _LEAST_COLUMNS and (two := re.search(r"\s(?=\S+$)", text)):
         parts = [text[: two.start()], text[two.end() :]]
-    told = set(named.values())
-    if told:
-        parts = [one for one in parts if not told & {_cell(one, columns[at]) for at in named}]
     made = [_cell(part, columns[at]) for part, at in zip(parts, left, strict=False)]
     if len(parts) != len(left) or not all(made):
         return {}
@@ -451,9 +477,24 @@ def _cell(raw: str, column: Sequence[str]) -> str:
     text = _TRIM.sub("", _WHO.sub("", _TRIM.sub("", raw)))
     if column and all(_NUMERIC.fullmatch(cell) for cell in column):
         return _figure(text, column[-1])
+    if column and all(_CODE.fullmatch(cell) for cell in column):
+        return _code(text)
     whole = literal(text) if text else ""
     small = column and all(cell.islower() for cell in column) and len(whole.split()) <= 2
     return whole[:1].lower() + whole[1:] if small and not whole[1:2].isupper() else whole
+
+
+_CODE = re.compile(r"[A-Z]{1,3}[- ]?\d+")
+
+
+def _code(text: str) -> str:
+    """A letter and a number, such as a seat: "C one" is C1."""
+    letters = re.match(r"(?:[A-Za-z]\b[\s.]*){1,3}|[A-Za-z]{1,3}(?=\d)", text)
+    if letters is None:
+        return ""
+    number = literal(text[letters.end() :].strip())
+    name = re.sub(r"[\s.]", "", letters[0]).upper()
+    return f"{name}{number}" if number.isdigit() else ""
 
 
 def _figure(text: str, like: str) -> str:

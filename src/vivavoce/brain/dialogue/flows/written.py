@@ -117,6 +117,8 @@ def understood(old: str, said: str) -> str:
         return _like(old, f"{many}{measured['unit']}") if many else _if_measured(old, said)
     if (version := _VERSION.fullmatch(plain)) and not version["before"].strip("v"):
         if not re.fullmatch(r"v?\d+(?:\.\d+)*(?:[-+.]\w+)?", said):
+            said = _version(said, plain.count("."))
+        if not said:
             return ""
         return _like(old, version["before"] + said.removeprefix("v"))
     if tagged := _TAGGED.fullmatch(plain):
@@ -126,7 +128,20 @@ def understood(old: str, said: str) -> str:
         return _like(old, date)
     if _COLOUR.fullmatch(plain) and not re.fullmatch(r"#?[0-9a-fA-F]{3,8}|[A-Za-z]+", said):
         return ""
+    if " " not in plain and re.search(rf"(?i)\b(?:{'|'.join(m for m, _ in _MARKS)})\b", said):
+        said = _marked(said)
     return "" if unclear(said) or not said else _like(old, said)
+
+
+def _marked(said: str) -> str:
+    """An address or a path that was dictated: "db dot internal"."""
+    for word, mark in _MARKS:
+        said = re.sub(rf"(?i)\s*\b{word}\b\s*", mark, said)
+    return said
+
+
+_MARKS = (("dot", "."), ("slash", "/"), ("at", "@"), ("dash", "-"), ("underscore", "_"),
+          ("colon", ":"))  # fmt: skip
 
 
 _COLOUR = re.compile(r"#[0-9a-fA-F]{3,8}")
@@ -169,6 +184,19 @@ _FILLING = frozenset(
 )
 
 
+def _version(said: str, dots: int) -> str:
+    """A version as it is written: "four point nineteen" is 4.19, and "two four zero" is 2.4.0 where
+    the old one had three parts."""
+    parts = [one.strip() for one in re.split(r"(?i)\s*\b(?:point|dot)\b\s*|\.", said.strip())]
+    plain = [one if one.isdigit() else literal(one) for one in parts]
+    if not all(re.fullmatch(r"\d+(?:\.\d+)?", one) for one in plain):
+        return ""
+    words = said.split()
+    if len(plain) == 1 and dots and len(words) == dots + 1 and len(plain[0]) == dots + 1:
+        return ".".join(plain[0])
+    return ".".join(plain)
+
+
 def _tagged(old: re.Match[str], said: str) -> str:
     """The same name with the version that was said: "node twenty slim" for node:18-slim."""
     written = _TAGGED.fullmatch(said.strip())
@@ -182,7 +210,7 @@ def _tagged(old: re.Match[str], said: str) -> str:
         rest = [word for word in words if word and word not in own]
         return f"{name}{rest[0]}" if name and len(rest) == 1 and rest[0] in _TAG_WORDS else ""
     first, last = figures[0], figures[-1]
-    version = literal(" ".join(words[first : last + 1]))
+    version = _version(" ".join(words[first : last + 1]), old["version"].count("."))
     before = [word for word in words[:first] if word and word not in own]
     rest = [word for word in words[last + 1 :] if word and word not in own]
     if before or len(figures) != last - first + 1 or not re.fullmatch(r"\d+(?:\.\d+)*", version):
@@ -426,12 +454,7 @@ def _valued_like(words: str, values: Sequence[str], path: str) -> str:
     """A value as it is written: a dictated address with its dots, and in quotes where texts are."""
     value = literal(words.strip(" ,.;"))
     if re.search(r"(?i)\b(?:dot|slash|at|dash|underscore|colon)\b", value):
-        for said, mark in _MARKS:
-            value = re.sub(rf"(?i)\s*\b{said}\b\s*", mark, value)
+        value = _marked(value)
     plain = re.fullmatch(r"-?\d[\d.]*|true|false|\[.*\]|[\"'].*[\"']", value)
     quoted = path.endswith(".toml") or (values and all(one[:1] in "\"'" for one in values))
     return f'"{value}"' if quoted and not plain else value
-
-
-_MARKS = (("dot", "."), ("slash", "/"), ("at", "@"), ("dash", "-"), ("underscore", "_"),
-          ("colon", ":"))  # fmt: skip
