@@ -32,9 +32,16 @@ from vivavoce.brain.dialogue.flows.structure import (
     piece,
     places_in,
     plain_name,
+    plain_step,
     plain_value,
 )
-from vivavoce.brain.dialogue.flows.tables import TABLES, is_row, path_of, table_cell
+from vivavoce.brain.dialogue.flows.tables import (
+    TABLES,
+    is_row,
+    path_of,
+    spoken_row,
+    table_cell,
+)
 from vivavoce.brain.dialogue.flows.values import Setting, picked, settings_in
 from vivavoce.brain.dialogue.flows.written import (
     NUMBER,
@@ -196,7 +203,7 @@ def _which_of(found: Chosen, group: Sequence[Place]) -> Mapping[str, Any] | None
     if len(labels) < len(group) or not all(labels) or len({one.name for one in group}) > 1:
         return None
     lacking = f"“I find no {found.lacking} there.”" if found.lacking else ""
-    named = [plain_name(one) for one in labels]
+    named = [plain_step(one) for one in labels]
     shown = named if len(named) <= _MOST_NAMED else [*named[: _MOST_NAMED - 1], "another one"]
     return {
         "ask": "section",
@@ -221,7 +228,7 @@ def _edits(
         text = now[one.line - 1]
         now[one.line - 1] = text[: one.start] + after + text[one.end :]
     first, last = piece(lines, min(o.line for o in group) - 1, max(o.line for o in group))
-    names = [plain_name(one) for one in Chosen(tuple(group)).labels() if one]
+    names = [plain_step(one) for one in Chosen(tuple(group)).labels() if one]
     name = f"The {plain_name(group[0].name)}{f' for {joined(names)}' if names else ''}"
     before = joined(list(dict.fromkeys(plain_value(one.value) for one in group)))
     edit = {"old": "\n".join(lines[first:last]), "new": "\n".join(now[first:last])}
@@ -397,7 +404,8 @@ def changed(output: str, known: Known) -> Mapping[str, Any] | None:
     if name.startswith("The ") and now and after and after.rstrip(" …") in now[1]:
         told = f"{name} in {place} is now {after}; it was {before}."
     elif now and is_prose(place):
-        told = f"Changed. {place} now says: {sentence(clipped(prose(now[1])))}"
+        line = spoken_row(now[1], str(known.get("path") or "")) or prose(now[1])
+        told = f"Changed. {place} now says: {sentence(clipped(line))}"
     else:
         told = f"Changed {before} to {known.get('to_written') or known.get('to')} in {place}."
     return {"told": told, **undo(known)}

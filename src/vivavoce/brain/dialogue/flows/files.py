@@ -45,6 +45,7 @@ from vivavoce.brain.dialogue.flows.tables import (
     new_row,
     plain_item,
     rows_in,
+    spoken_row,
     table_in,
 )
 from vivavoce.brain.dialogue.flows.values import settings_in
@@ -403,7 +404,10 @@ def added(output: str, known: Known) -> Mapping[str, Any] | None:
     line = ADDED.findall(output)
     if re.match(r"Replaced \d+ place", output):
         more = [one for one in line if one not in str(known.get("old") or "").split("\n")]
-        now = joined([prose(one) for one in more or line[-1:]]) or str(known.get("what"))
+        path = str(known.get("path") or "")
+        now = joined([spoken_row(one, path) or prose(one) for one in more or line[-1:]]) or str(
+            known.get("what")
+        )
         return {"told": f"Added to {place}: {sentence(clipped(now))}", **undo(known)}
     if made := written(output, known):
         return {**made, "told": f"{spoken_path(made['path'])} is new, with that line in it."}

@@ -39,6 +39,11 @@ def plain_name(name: str) -> str:
     return " ".join(part if part.isdigit() else part.lower() for part in pieces(name)) or name
 
 
+def plain_step(step: str) -> str:
+    """What a value lies in, for the ear: a selector without its dots, a name without its marks."""
+    return " ".join(re.sub(r"[^\w\s,/-]|_", " ", step).split())
+
+
 _CALLED = {"h1": "heading", "h2": "heading", "h3": "heading", "p": "paragraph", "a": "link",
            "li": "item", "FROM": "image", "recipe": "command", "td": "cell"}  # fmt: skip
 

@@ -178,6 +178,8 @@ def _columns(
     named = [at for at in there if head[at] & with_alike(asked)] or [
         at for at in there if head[at] & around
     ]
+    if len(named) > 1:  # what the row is known by was named for that
+        named = [at for at in named if not {*map(stem, pieces(row[at].text))} & asked] or named
     if len(named) == 1:
         return named
     if any(written_like(cell.text, to) for cell in row if _FIGURES.fullmatch(cell.text)):
@@ -523,6 +525,13 @@ def _next_number(name: str, column: Sequence[str]) -> str:
         return ""
     steps = {b - a for a, b in pairwise(counts)}
     return f"{counts[-1] + 1}" if counts and steps <= {1} else ""
+
+
+def spoken_row(line: str, path: str) -> str:
+    """A row for the ear; empty where it is none."""
+    if not (path.endswith(TABLES) or is_row(line)):
+        return ""
+    return ", ".join(cell.text for cell in cells(line, path) if cell.text)
 
 
 def as_row(values: Sequence[str], path: str) -> str:

@@ -28,6 +28,7 @@ from vivavoce.brain.dialogue.flows.structure import (
     pairs_in,
     places_in,
     plain_name,
+    plain_step,
     plain_value,
 )
 from vivavoce.language.en.naming import pieces, stem, telling
@@ -180,7 +181,7 @@ def within(output: str, known: Known) -> Mapping[str, Any] | None:
         return {"point": list(dict.fromkeys(some)), "instead": {"told": told, "path": path}}
     name, label = plain_name(there[0].name), found.label
     each = [
-        f"{plain_value(one.value)}{f' for {label(one)}' if one.path else ''}"
+        f"{plain_value(one.value)}{f' for {plain_step(label(one))}' if one.path else ''}"
         for one in there[: FEW + 1]
     ]
     told = f"{name.capitalize()} is {joined(each)}, in {spoken_path(path)}."

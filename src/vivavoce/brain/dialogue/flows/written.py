@@ -88,7 +88,9 @@ def said_apart(known: Known) -> tuple[str, str]:
     return to, old or (told["old"] if told else "")
 
 
-BY_BEFORE = re.compile(r"(?i)\b(?:double|twice|triple|half|halve|by \w+|as much|as many)\b")
+BY_BEFORE = re.compile(
+    r"(?i)\b(?:double|twice|triple|(?<!and )(?<!and a )half|halve|by \w+|as much|as many)\b"
+)
 
 
 def by_so_much(known: Known) -> bool:
