@@ -167,11 +167,25 @@ def line_within(output: str, known: Known) -> Mapping[str, Any] | None:
         named = [one for one in able if to & {*re.findall(r"[a-z]{3,}", one.value.lower())}]
         able = named or able
         group = able if len(able) == 1 else group
+    if any(_moves(one, known) for one in group):
+        return None
     if len(group) > 1 and _EVERY.search(f"{known.get('section') or ''}. {known['said']}"):
         return _edits(lines, group, path, known)
     if len(group) > 1 or found.lacking:
         return _which_of(found, group)
     return _edits(lines, group, path, known)
+
+
+_MOVED = r"(?:moved|moves|moving|relocat\w+|emigrated|travel\w*|flew|drove)\b[^.!?,]{0,20}?"
+
+
+def _moves(one: Place, known: Known) -> bool:
+    """Whether somebody only went there: "the manager moved to Leeds" makes Leeds no manager."""
+    to = bare(str(known.get("to") or ""))
+    if typed(one.value) or not to or re.search(r"\d", one.value):
+        return False
+    there = rf"(?i)\b{_MOVED}\b(?:to|into)\s+(?:\w+\s+)?{re.escape(to.split()[0])}"
+    return re.search(there, str(known["said"])) is not None
 
 
 _NO_TAGS = frozenset(("one", "first", "second", "third", "last", "version", "tag"))

@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 
 from vivavoce.brain.dialogue.flows.results import clipped
 from vivavoce.language.en.naming import pieces, stem, telling
+from vivavoce.language.en.numbers import numbers_in
 from vivavoce.language.en.pointing import without_what_stays
 from vivavoce.wire.values import Value
 
@@ -126,7 +127,7 @@ def _steps(blocks: Sequence[_Block], value: str) -> Iterator[str]:
 
 # --- Nesting
 
-_HEAD = re.compile(r"^\s*\[+\s*\"?(?P<name>[\w./ :@-]+?)\"?\s*\]+\s*(?:[#;].*)?$")
+_HEAD = re.compile(r"^\s*\[+\s*\"?(?P<name>[^\]=\"]+?)\"?\s*\]+\s*(?:[#;].*)?$")
 _TITLE = re.compile(r"^(?P<deep>#{1,6})\s+(?P<name>.+?)\s*#*$")
 _OPENS = re.compile(
     r"^\s*(?:-\s+)?[\"']?(?P<name>[\w./ $@-]+?)[\"']?\s*:\s*(?:[&!]\S+|[|>][-+]?)?\s*(?:#.*)?$"
@@ -137,6 +138,13 @@ _REMARK = re.compile(r"^\s*(?:#(?!\w+[^\S\n]*[{,])|;|//|--\s|/?\*)")
 _STRING = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|(?<!\w)'(?:[^'\\\n]|\\.)*'")
 _KEY = re.compile(r"(?P<name>[\w.$@-]+|\"[^\"]*\"|'[^']*')\s*(?::|=>?|:=)\s*$")
 _LEAD = re.compile(r"^(?:(?:export|default|const|let|var|return|public|static|final)\s+)+")
+_PROSE = (".md", ".txt", ".rst", "")
+_TOLD = re.compile(
+    r"^\s*(?:[-*+•]\s+)?(?:\*\*)?(?P<name>[A-Z][\w'’/-]*(?: [\w'’/()-]+){1,4})"
+    r"(?:\*\*)?:(?:\*\*)?\s+"
+    r"(?P<value>\S.*?)\s*$"
+)
+"""A name of several words with its value, as people write it."""
 _PINNED = re.compile(
     r"^\s*(?P<name>[A-Za-z][\w.\[\]-]*)\s*(?:[=~>]=|===)\s*(?P<value>\d[\w.]*)\s*(?:[#;].*)?$"
 )
@@ -166,10 +174,15 @@ def _nested(lines: Sequence[str], suffix: str) -> Iterator[_Found]:
         _left(stack, line)
         if item := _ITEM.match(line):
             stack.append(_Block("", len(line) - len(line.lstrip()), "indent", "-"))
+        if suffix in _PROSE and (told := _TOLD.match(line)):
+            yield (at, tuple(stack), told["name"], told["value"], *told.span("value"))
+            continue
         yield from _of_line(
             at, line, stack, before, item.end() if item else 0, yaml=suffix in (".yaml", ".yml")
         )
         before = ""
+        if item and stack[-1].mark == "-" and not stack[-1].holds and suffix in (".yaml", ".yml"):
+            yield from _listed(at, line, item.end(), stack[:-1])
         if pinned := _PINNED.match(line):
             yield (at, tuple(stack), pinned["name"], pinned["value"], *pinned.span("value"))
         if suffix == ".conf" and not PAIR.search(line) and (two := _SPACED.match(line)):
@@ -177,6 +190,13 @@ def _nested(lines: Sequence[str], suffix: str) -> Iterator[_Found]:
         if (opens := _OPENS.match(line) or _DEFINES.match(line)) and suffix not in (".json", ".md"):
             deep = item.end() if item else len(line) - len(line.lstrip())
             stack.append(_Block(opens["name"].strip(), deep, "indent"))
+
+
+def _listed(at: int, line: str, start: int, stack: Sequence[_Block]) -> Iterator[_Found]:
+    """An item that has no name of its own is called by its list."""
+    value = line[start:].split(" #", maxsplit=1)[0].strip()
+    if stack and stack[-1].name and value and value[-1] != ":":
+        yield (at, tuple(stack[:-1]), stack[-1].name, value, start, start + len(value))
 
 
 def pairs_in(line: str, first: int = 0) -> Iterator[re.Match[str]]:
@@ -253,7 +273,14 @@ def _leaf(at: int, pair: re.Match[str], stack: Sequence[_Block]) -> Iterator[_Fo
         if (listed and not block.holds) or name.lower() in _KNOWN_BY:
             block.own = plain
         block.holds += 1
-    yield (at, tuple(stack), name, value, start, start + len(value))
+    above = list(stack)
+    if _DOTTED.fullmatch(name):  # `server.port`
+        *outer, name = name.split(".")
+        above += [_Block(one, 0, "dot") for one in outer]
+    yield (at, tuple(above), name, value, start, start + len(value))
+
+
+_DOTTED = re.compile(r"[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)+")
 
 
 def _opened(text: str) -> str:
@@ -378,20 +405,21 @@ _ALSO: Mapping[str, str] = {
     "h1": "heading headline title header", "h2": "heading headline subheading subtitle header",
     "h3": "heading subheading", "h4": "heading subheading", "heading": "title headline header",
     "p": "paragraph text", "a": "link", "href": "address url target", "li": "item bullet",
-    "img": "image picture", "nav": "navigation menu", "alt": "description text",
-    "td": "cell", "th": "column", "btn": "button", "font-size": "text letter writing",
-    "color": "colour", "background": "colour color", "background-color": "colour color",
-    "font-family": "typeface", "from": "image base", "image": "version", "cmd": "command",
-    "entrypoint": "command", "workdir": "folder directory", "expose": "port",
-    "mb": "megabyte meg", "kb": "kilobyte", "gb": "gigabyte gig", "ms": "millisecond",
-    "sec": "second", "secs": "second", "min": "minute minimum", "mins": "minute", "hrs": "hour",
-    "km": "kilometre kilometer", "kg": "kilo kilogram", "qty": "quantity", "pct": "percent",
-    "max": "maximum most", "temp": "temperature", "addr": "address", "pwd": "password",
-    "msg": "message", "num": "number", "desc": "description", "lang": "language",
-    "dir": "folder directory", "db": "database", "env": "environment", "dev": "development",
-    "prod": "production live", "qa": "quality", "tel": "telephone phone", "img_alt": "picture",
-    "bg": "background", "auth": "login", "conn": "connection", "cfg": "config", "api": "interface",
-    "colour": "color", "recipe": "target command", "deps": "dependency",
+    "img": "image picture", "nav": "navigation menu", "alt": "description text", "td": "cell",
+    "th": "column", "btn": "button", "font-size": "text letter writing", "color": "colour",
+    "background": "colour color", "background-color": "colour color", "font-family": "typeface",
+    "from": "image base", "image": "version", "cmd": "command", "entrypoint": "command",
+    "workdir": "folder directory", "expose": "port", "mb": "megabyte meg", "kb": "kilobyte",
+    "gb": "gigabyte gig", "ms": "millisecond", "sec": "second", "secs": "second",
+    "min": "minute minimum", "mins": "minute", "hrs": "hour", "km": "kilometre kilometer",
+    "kg": "kilo kilogram", "qty": "quantity", "pct": "percent", "max": "maximum most",
+    "temp": "temperature", "addr": "address", "pwd": "password", "msg": "message",
+    "num": "number", "desc": "description", "lang": "language", "dir": "folder directory",
+    "db": "database", "env": "environment", "dev": "development", "prod": "production live",
+    "qa": "quality", "tel": "telephone phone", "bg": "background", "auth": "login",
+    "conn": "connection", "cfg": "config", "api": "interface", "py": "python", "js": "javascript",
+    "md": "markdown", "yml": "yaml", "colour": "color", "recipe": "target command",
+    "deps": "dependency", "production": "prod live", "staging": "stage", "development": "dev",
 }  # fmt: skip
 """What else people say for what is written so."""
 _NTH = re.compile(
@@ -590,12 +618,13 @@ def _in_section(
     names some of them and not the others, and at last by the whole sentence."""
     steps = [_steps_of(one) for one in group]
     shared = set.intersection(*steps) if steps else set()
-    value = {*_stems(to)}
+    value = {*_stems(to), *(f"{one}" for one in numbers_in(to))}
     only = [one["what"] for one in _ONLY.finditer(said)]
     names = {word for one in group for word in _own_of(one)}
     beside = [one for one in re.split(r"[,.;!?]\s+", said) if names & {*map(stem, pieces(one))}]
     for at, text in enumerate((*first, *only, *beside, said)):
-        words = {stem(one) for one in pieces(text)} - (value if at >= len(first) else set())
+        own = set() if at < len(first) else value
+        words = {*map(stem, pieces(text)), *(f"{one}" for one in numbers_in(text))} - own
         hits = [sum(_has(own - shared, one) for one in words) for own in steps]
         if hits and max(hits):
             return [one for one, hit in zip(group, hits, strict=True) if hit == max(hits)], True

@@ -377,6 +377,9 @@ _TRIM = re.compile(
 )
 
 
+_BETWEEN = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+and\s+")
+
+
 def new_row(text: str, lines: Sequence[str], path: str, said: str) -> list[str] | None:
     """The cells of a row that was dictated, by the names of their columns wherever these are said,
     or in order; None where it is not clear which is which. What was not said is left empty, but
@@ -388,7 +391,9 @@ def new_row(text: str, lines: Sequence[str], path: str, said: str) -> list[str] 
     if len(head) < _LEAST_COLUMNS:
         return None
     spoken = without_spelling(said)
-    named, behind = _by_columns(spoken, head, columns)
+    named, behind = _before_columns(without_spelling(text), head, columns)
+    if not named:
+        named, behind = _by_columns(spoken, head, columns)
     if len(named) < len(head):
         marked = without_spelling(text)
         for inside in dict.fromkeys((marked, _from_there(marked, spoken))):
@@ -403,6 +408,24 @@ def new_row(text: str, lines: Sequence[str], path: str, said: str) -> list[str] 
 
 
 _LEAST_COLUMNS = 2
+
+
+def _before_columns(
+    text: str, head: Sequence[str], columns: Sequence[Sequence[str]]
+) -> tuple[dict[int, str], list[str]]:
+    """Values that stand before the names of their columns, where at least two do: "two ten small,
+    two ninety large"."""
+    made, there = dict[int, str](), list[str]()
+    for part in _BETWEEN.split(text):
+        for at, name in enumerate(head):
+            words = r"[\s_-]+".join(map(re.escape, pieces(name)))
+            told = re.fullmatch(
+                rf"(?i)(?P<value>.+?)\s+(?:for\s+)?(?:the\s+|an?\s+)?{words}\W*", part
+            )
+            if words and told and (value := _cell(told["value"], columns[at])):
+                made[at] = value
+                there.append(part)
+    return (made, there) if len(made) > 1 else ({}, [])
 
 
 def _by_columns(
@@ -434,9 +457,6 @@ def _from_there(text: str, said: str) -> str:
         return text
     whole = re.split(r"[.;!?](?:\s|$)|,?\s(?:to|into|in|on)\s\S+\.\w+", said[at:])[0]
     return whole if len(whole) > len(text) else text
-
-
-_BETWEEN = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+and\s+")
 
 
 def _left_over(

@@ -128,13 +128,16 @@ def setting(output: str, known: Known) -> Mapping[str, Any] | None:
     return {"told": told, "path": line.path}
 
 
-_OPENS = re.compile(r"\s*(?:\[+(?P<head>[^\]=]+)\]+|[\"']?(?P<key>[\w.-]+)[\"']?\s*[:=]?\s*\{?)\s*")
+_OPENS = re.compile(
+    r"\s*(?:\[+(?P<head>[^\]=]+)\]+|[\"']?(?P<key>[\w.-]+)[\"']?\s*[:=]?\s*\{?"
+    r"|<(?P<tag>\w+)[^<>]*>)\s*"
+)
 
 
 def _heads(match: Match, asked: set[str]) -> bool:
     """Whether a line only opens what was named."""
     opens = None if is_prose(match.path) else _OPENS.fullmatch(match.text)
-    name = (opens["head"] or opens["key"]) if opens else ""
+    name = (opens["head"] or opens["key"] or opens["tag"]) if opens else ""
     return bool(asked) and asked <= {stem(one) for one in pieces(name)}
 
 
@@ -144,7 +147,12 @@ def _asks_more(asked: set[str], best: Sequence[Setting], there: Sequence[Match])
     own |= {stem(one) for each in best for one in pieces(each.match.path)}
     rest = [one for one in asked if not any(one == w or close(one, w) for w in own)]
     mine = {each.match for each in best}
-    others = {stem(one) for m in there if m not in mine for one in pieces(m.text)}
+    others = {
+        stem(one)
+        for m in there
+        if m not in mine and not _OPENS.fullmatch(m.text)
+        for one in pieces(m.text)
+    }
     return any(one == w or close(one, w) for one in rest for w in others)
 
 

@@ -128,11 +128,25 @@ def understood(old: str, said: str) -> str:
         return _like(old, new) if new else ""
     if date := _day_of(plain, said):
         return _like(old, date)
+    if _PORTS.fullmatch(plain) and (figures := numbers_in(said)):
+        return _like(old, f"{figures[0]}:{plain.partition(':')[2]}") if len(figures) == 1 else ""
     if _COLOUR.fullmatch(plain) and not re.fullmatch(r"#?[0-9a-fA-F]{3,8}|[A-Za-z]+", said):
         return ""
     if " " not in plain and re.search(rf"(?i)\b(?:{'|'.join(m for m, _ in _MARKS)})\b", said):
         said = _marked(said)
+    if re.search(r"\d", plain) and not re.search(r"\d", said):
+        said = _in_figures(said)
     return "" if unclear(said) or not said else _like(old, said)
+
+
+def _in_figures(said: str) -> str:
+    """Numbers as figures, where what was there has figures: "ten to six" for 9 to 5."""
+    words = said.split()
+    for one in sorted(found([w.lower().strip(",.") for w in words]), key=lambda one: -one.start):
+        figures = literal(" ".join(words[one.start : one.end]))
+        if not one.ordinal and figures.isdigit():
+            words[one.start : one.end] = [figures]
+    return " ".join(words)
 
 
 def _marked(said: str) -> str:
@@ -146,6 +160,8 @@ _MARKS = (("dot", "."), ("slash", "/"), ("at", "@"), ("dash", "-"), ("underscore
           ("colon", ":"))  # fmt: skip
 
 
+_PORTS = re.compile(r"\d+:\d+")
+"""Outside and inside; who says one number means what they see from outside."""
 _COLOUR = re.compile(r"#[0-9a-fA-F]{3,8}")
 
 
@@ -377,7 +393,24 @@ def _as_said(name: str, before: str, to: str, known: Known) -> str:
     priced = written_like(before, said)
     if priced and (cents or not NUMBER.fullmatch(to)):
         to = priced
+    money = _MONEY.search(name)
+    if money and NUMBER.fullmatch(before) and NUMBER.fullmatch(to) and "." not in f"{before}{to}":
+        to = _in_cents(float(before), to, said)
     return (NUMBER.fullmatch(before) and in_seconds(said, name)) or to
+
+
+_CENTS, _FAR = 100, 20
+_MONEY = re.compile(r"(?i)price|cost|fare|fee|rate|wage|salary|amount|pay|charge|tariff")
+
+
+def _in_cents(before: float, to: str, said: str) -> str:
+    """ "Twenty nine fifty" is 29.50 where it was 28, and no hundred times as much."""
+    value = float(to)
+    plain = (
+        re.search(r"(?i)\b(?:hundred|thousand|million|k)\b|\d", said) or len(said.split()) < _TWO
+    )
+    near = before and value / before > _FAR and value / _CENTS < _FAR * before
+    return f"{value / _CENTS:.2f}" if near and not plain and value % _CENTS else to
 
 
 # --- A new name with its value
