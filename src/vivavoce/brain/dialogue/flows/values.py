@@ -130,7 +130,7 @@ def setting(output: str, known: Known) -> Mapping[str, Any] | None:
 
 _OPENS = re.compile(
     r"\s*(?:\[+(?P<head>[^\]=]+)\]+|[\"']?(?P<key>[\w.-]+)[\"']?\s*[:=]?\s*\{?"
-    r"|<(?P<tag>\w+)[^<>]*>)\s*"
+    r"|</?(?P<tag>\w+)[^<>]*>)\s*"
 )
 
 

@@ -406,9 +406,7 @@ _MONEY = re.compile(r"(?i)price|cost|fare|fee|rate|wage|salary|amount|pay|charge
 def _in_cents(before: float, to: str, said: str) -> str:
     """ "Twenty nine fifty" is 29.50 where it was 28, and no hundred times as much."""
     value = float(to)
-    plain = (
-        re.search(r"(?i)\b(?:hundred|thousand|million|k)\b|\d", said) or len(said.split()) < _TWO
-    )
+    plain = re.search(r"(?i)\b(?:hundred|thousand|million|k)\b|\d", said) or " " not in said
     near = before and value / before > _FAR and value / _CENTS < _FAR * before
     return f"{value / _CENTS:.2f}" if near and not plain and value % _CENTS else to
 
