@@ -60,6 +60,7 @@ from vivavoce.language.en.naming import (
     about_spelling,
     bare,
     changes_name,
+    literal,
     misspelling,
     name_now,
     nearly,
@@ -86,8 +87,11 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
         return _everywhere(there, once, now, known["said"])
     if is_file(path, known):
         return {"several": True, "within_path": path}
-    if there and len({m.path for m in there}) == 1:
-        return {"several": True, "within_path": there[0].path}
+    if not to and (split := _value_in(what, str(known["said"]))):
+        known = {**known, **split}
+        return {**split, **(line_to_change(output, known) or {})}
+    if there and (likely := _likely_path(there, what)):
+        return {"several": True, "within_path": likely}
     found = [one for one in settings_in(there, what) if _meant(one, what)] if what else []
     old = str(known.get("from_written") or known.get("from") or "")
     if old:
@@ -98,6 +102,32 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
         paths = list(dict.fromkeys(one.match.path for one in best))
         return {"choices": paths} if len(paths) > 1 else {"several": True, "within_path": paths[0]}
     return _one_for_another(there, (), known)
+
+
+def _value_in(what: str, said: str) -> Mapping[str, Any]:
+    """The new value, where it was taken for the name or for a part of it: "the second FROM, node
+    twenty", "make the heading say Hello"."""
+    name = what.strip()
+    if told := re.search(rf"(?i){_SAYS}\s+[\"'“]?{re.escape(name)}", said):
+        name, value = told["name"], name
+    else:
+        name, _, value = (one.strip() for one in what.partition(","))
+    return {"what": name, "to": value, "to_written": literal(value)} if name and value else {}
+
+
+_SAYS = (
+    r"(?P<name>[^.,;:!?]{2,40}?)\s+(?:(?:should|to|must|has|have|needs|ought|now|just)\s+)*"
+    r"(?:says?|reads?|be called|becomes?)"
+)
+
+
+def _likely_path(there: Sequence[Match], what: str) -> str:
+    """The one file whose lines have more of what was said than those of any other."""
+    words, rates = {*pieces(what)}, dict[str, int]()
+    for one in there:
+        rates[one.path] = max(rates.get(one.path, 0), len(words & {*pieces(one.text)}))
+    best = [path for path, rate in rates.items() if rate == max(rates.values())]
+    return best[0] if len(best) == 1 and (len(rates) == 1 or rates[best[0]] > 1) else ""
 
 
 def _one_for_another(

@@ -270,7 +270,8 @@ def _leaf(at: int, pair: re.Match[str], stack: Sequence[_Block]) -> Iterator[_Fo
         listed = block.mark == "-" or (
             block.mark == "{" and [o.mark for o in stack[-2:-1]] == ["["]
         )
-        if (listed and not block.holds) or name.lower() in _KNOWN_BY:
+        known = name.lower() in _KNOWN_BY and (listed or block.how == "head")
+        if known or (listed and not block.holds):
             block.own = plain
         block.holds += 1
     above = list(stack)
@@ -625,7 +626,7 @@ def _in_section(
     for at, text in enumerate((*first, *only, *beside, said)):
         own = set() if at < len(first) else value
         words = {*map(stem, pieces(text)), *(f"{one}" for one in numbers_in(text))} - own
-        hits = [sum(_has(own - shared, one) for one in words) for own in steps]
+        hits = [sum(_has(step - shared, one) for one in words) for step in steps]
         if hits and max(hits):
             return [one for one, hit in zip(group, hits, strict=True) if hit == max(hits)], True
         if shared & words and at < len(first):

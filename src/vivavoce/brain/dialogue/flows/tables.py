@@ -113,7 +113,7 @@ def table_cell(lines: Sequence[str], known: Known) -> Mapping[str, Any] | None:
         own = {*map(stem, pieces(f"{what} {to} {old} {path}"))}
         asked = {*map(stem, telling(said))} - own
     around = with_alike(asked | set(map(stem, pieces(said))))
-    rates = {
+    rates: dict[int, float] = {
         at: len(asked & {stem(part) for cell in row for part in pieces(cell.text)})
         for at, row in rows.items()
     }
