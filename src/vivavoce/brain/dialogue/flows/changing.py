@@ -79,6 +79,9 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
     there = counting(matches_in(output), known)
     what, path = str(known.get("what") or ""), str(known.get("file_path") or "")
     to = str(known.get("to_written") or known.get("to") or "")
+    if not to and (split := _value_in(what, str(known["said"]))):
+        known = {**known, **split}
+        return {**split, **(line_to_change(output, known) or {})}
     wrong, right = misspelling(f"{what} {to}", known["said"])
     if wrong:
         return _everywhere(there, wrong, right, known["said"])
@@ -87,9 +90,6 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
         return _everywhere(there, once, now, known["said"])
     if is_file(path, known):
         return {"several": True, "within_path": path}
-    if not to and (split := _value_in(what, str(known["said"]))):
-        known = {**known, **split}
-        return {**split, **(line_to_change(output, known) or {})}
     if there and (likely := _likely_path(there, what)):
         return {"several": True, "within_path": likely}
     found = [one for one in settings_in(there, what) if _meant(one, what)] if what else []
