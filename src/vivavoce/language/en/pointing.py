@@ -82,6 +82,38 @@ def stays(clause: str) -> bool:
     return _KEPT.search(clause) is not None
 
 
+_UNTOUCHED = re.compile(
+    r"(?i)\b(?:stays?|staying|remains?|unchanged|untouched|alone|hands off|exactly (?:as|where)|"
+    r"keeps? (?:it|them|that|its|their|theirs|his|hers|the same|as)|(?:as|where|how) (?:it|they) "
+    r"(?:is|are|was|were))\b"
+    r"|^\W*(?:(?:and|but|so|please|just|also)\W+)*(?:(?:leave|keep) (?!\w+ing\b)|not\b)"
+    r"|\b(?:don['’]?t|do not|never|no need to|without|not|doesn['’]?t|mustn['’]?t)"
+    r" (?:\w+ )?(?:touch|chang|alter|mov|mess|need)\w*"
+    r"|(?:\b(?:is|are)|['’](?:s|re)) (?:all |just |already )?(?:fine|okay|ok|right|correct|good)\b"
+)
+_PARTS = re.compile(
+    r"(?<=[.!?;,:])\s+|\s+(?=but\b)|\s+(?=and (?:leave|keep|don['’]?t|do not|not|never|hands)\b)|"
+    r"\s+(?=without (?:touch|chang|alter)\w+)"
+)
+_AND_NOT = re.compile(
+    r"(?i)\b(?:not(?! (?:only|just)\b)|rather than|instead of|except(?: for)?|apart from|"
+    r"other than|besides|unlike)\s+(?:(?:for|in|on|at|of|the|that|my|our|your|their)\s+)*[\w'’-]+"
+)
+
+
+def without_what_stays(said: str, new: str = "") -> str:
+    """What is said of a change, without the parts that name what is to stay: "… for the guests.
+    Members keep it", "the day's, not the night's". Where the new value is said nothing stays: "keep
+    them ninety days"."""
+    new = new.casefold()
+    parts = [
+        one
+        for one in _PARTS.split(said)
+        if (new and new in one.casefold()) or not _UNTOUCHED.search(one)
+    ]
+    return _AND_NOT.sub(" ", " ".join(parts))
+
+
 def excepting(text: str) -> str:
     """ "All but the dentist" is all except the dentist."""
     return _ALL_BUT.sub(r"\1 except", text)

@@ -268,3 +268,54 @@ def over_column(said: str, *, table: bool = False) -> Column | None:
             rest = said[: asked.start()] + " " + said[asked.end() :]
             return Column(work=work, what=" ".join(rest.split()))
     return None
+
+
+# --- What kind of answer a question wants
+
+_DAYS = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
+_MONTH = (
+    r"(?:january|february|march|april|may|june|july|august|september|october|november|december|"
+    r"jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)"
+)
+_WHENEVER = (
+    rf"\d|\b(?:{_DAYS}|{_MONTH}|today|tonight|tomorrow|yesterday|noon|midnight|midday|mornings?|"
+    r"afternoons?|evenings?|nights?|weekdays?|weekends?|daily|weekly|monthly|yearly|every|after|"
+    r"before|until|till|once|during|since|soon|now|never|always|spring|summer|autumn|winter|"
+    r"christmas|easter|o['’]?clock)\b"
+)
+_ANY_NUMBER = (
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|"
+    r"forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|once|twice|half|dozen|both|"
+    r"none|no|nothing|free|never|all|several|few|single|an?)\b"
+)
+_KINDS_OF_ANSWER = (
+    (
+        "phone number",
+        r"\b(?:tele)?phone(?: number)?\b|\b(?:mobile|cell) number\b|\bnumber (?:to|i|we|can) \w*"
+        r"(?: ?\w+)? ?(?:ring|call|dial)\b",
+        r"\+?\d(?:[\s()/.-]*\d){4,}",
+    ),
+    ("mail address", r"\be-?mail(?: address)?\b|\bmail address\b", r"\S@\S"),
+    ("web address", r"\b(?:url|web ?site|web address)\b", r"https?:|www\.|\w\.[a-z]{2,}"),
+    ("postcode", r"\b(?:post ?code|zip(?: code)?)\b", r"\d"),
+    (
+        "time",
+        r"\b(?:what|which) (?:time|date|day)\b|\bwhen (?:is|are|does|do|did|will|was)\b",
+        _WHENEVER,
+    ),
+    (
+        "number",
+        r"\bhow (?:much|many|old|far|tall|heavy)\b|\bwhat(?:['’]s| is| does) (?:the |it |that )?"
+        r"(?:price|cost|amount|fee)\b",
+        _ANY_NUMBER,
+    ),
+)
+
+
+def lacks(said: str, answer: str) -> str:
+    """What a question asks for (a phone number, a time), where nothing of that kind is in the
+    answer; empty where it is there, or where any words may answer."""
+    for kind, asks, there in _KINDS_OF_ANSWER:
+        if re.search(asks, said, re.IGNORECASE):
+            return "" if re.search(there, answer, re.IGNORECASE) else kind
+    return ""

@@ -33,7 +33,7 @@ from vivavoce.brain.dialogue.flows.results import (
     refusal,
     spoken_path,
 )
-from vivavoce.brain.dialogue.flows.text import TABLES
+from vivavoce.brain.dialogue.flows.tables import TABLES
 from vivavoce.language.en import naming, reckoning
 from vivavoce.language.en.dictation import dictated
 from vivavoce.wire.hints import Flow, Hint, Slot, Stage

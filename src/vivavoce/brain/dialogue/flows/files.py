@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+from vivavoce.brain.dialogue.flows.changing import ADDED, undo
 from vivavoce.brain.dialogue.flows.results import (
     ASKING,
     CUT,
@@ -28,20 +29,31 @@ from vivavoce.brain.dialogue.flows.results import (
     sentence,
     spoken_path,
 )
-from vivavoce.brain.dialogue.flows.text import (
-    ADDED,
+from vivavoce.brain.dialogue.flows.structure import (
     PAIR,
-    TABLES,
-    cells,
+    piece,
+    places_in,
     plain_name,
     plain_value,
-    settings_in,
-    undo,
 )
+from vivavoce.brain.dialogue.flows.tables import (
+    BULLET,
+    TABLES,
+    as_row,
+    cells,
+    is_row,
+    new_row,
+    plain_item,
+    rows_in,
+    spoken_row,
+    table_in,
+)
+from vivavoce.brain.dialogue.flows.values import settings_in
+from vivavoce.brain.dialogue.flows.written import new_pair
 from vivavoce.language.en.dictation import dictated
-from vivavoce.language.en.naming import literal, pieces, punctuated, stem, telling
+from vivavoce.language.en.naming import bare, pieces, punctuated, stem, telling
 from vivavoce.language.en.numbers import number
-from vivavoce.language.en.quantities import over_column, with_alike
+from vivavoce.language.en.quantities import lacks
 from vivavoce.language.en.utterances import questions
 
 
@@ -120,11 +132,40 @@ def end_of_part(output: str, known: Known) -> Mapping[str, Any] | None:
 
 def _appended(lines: Sequence[str], known: Known) -> Mapping[str, Any]:
     """The lines with the new one: at the end, or where it was said to go."""
-    at = _place(lines, str(known["said"]), str(known.get("file_path") or ""))
-    beside = [line for line in (*lines[at : at + 1], *lines[at - 1 : at]) if _BULLET.match(line)]
+    path, said = str(known.get("file_path") or ""), str(known["said"])
+    if (row := _row_added(lines, known)) is not None:
+        return row
+    if (pair := new_pair(str(known.get("what") or ""), lines, path, said)) is not None:
+        name, line, at = pair
+        if there := [one for one in places_in("\n".join(lines), path) if one.name == name]:
+            told = f"{name} is in {spoken_path(path)} already: it is {plain_value(there[0].value)}."
+            return {"told": told, "path": path}
+        return {"path": path, **_edited(lines, [*lines[:at], line, *lines[at:]], at)}
+    at = _place(lines, said, path)
+    beside = [line for line in (*lines[at : at + 1], *lines[at - 1 : at]) if BULLET.match(line)]
     model = beside[0] if beside else lines[at - 1] if at else ""
     now = [*lines[:at], *_new_lines(model, lines, known), *lines[at:]]
-    return {"path": known.get("file_path"), **_edited(lines, now, at)}
+    return {"path": path, **_edited(lines, now, at)}
+
+
+_TO_TABLE = re.compile(r"(?i)\b(?:rows?|table|columns?|one more for)\b")
+
+
+def _row_added(lines: Sequence[str], known: Known) -> Mapping[str, Any] | None:
+    """A row behind the last one of its table; None where no table is meant. What its cells are
+    must be clear, else it is asked for."""
+    path, said = str(known.get("file_path") or ""), str(known["said"])
+    first, rows = table_in(lines, path, said)
+    if not rows and not (path.endswith(TABLES) and lines):
+        return None
+    text = str(known.get("what") or "")
+    values = new_row(text, lines, path, said)
+    if values is None:
+        means = path.endswith(TABLES) or _TO_TABLE.search(said)
+        return {"ask": "what", "path": path} if means else None
+    at = max([first, *rows]) + 1
+    now = [*lines[:at], as_row(values, path), *lines[at:]]
+    return {"path": path, **_edited(lines, now, at)}
 
 
 _TOP = re.compile(
@@ -151,7 +192,7 @@ def _place(lines: Sequence[str], said: str, path: str) -> int:
                     end -= 1
                 return end
     if _TOP.search(said):
-        items = [at for at, line in enumerate(lines) if _BULLET.match(line)]
+        items = [at for at, line in enumerate(lines) if BULLET.match(line)]
         texts = [at for at, line in enumerate(lines) if line.strip() and at not in heads]
         return (items or texts or [0])[0]
     return len(lines)
@@ -159,18 +200,13 @@ def _place(lines: Sequence[str], said: str, path: str) -> int:
 
 def _edited(lines: Sequence[str], now: Sequence[str], at: int) -> dict[str, str]:
     """The smallest piece around a place that is there only once, before and after."""
-    first, last, whole = max(0, at - 1), min(len(lines), at + 1 + (at == 0)), "\n".join(lines)
-    grown = len(now) - len(lines)
-    while True:
-        old = "\n".join(lines[first:last])
-        if (old.strip() and whole.count(old) == 1) or (first == 0 and last == len(lines)):
-            return {"old": old, "new": "\n".join(now[first : last + grown]) or "\n"}
-        first, last = max(0, first - 1), min(len(lines), last + (first == 0))
+    first, last = piece(lines, max(0, at - 1), min(len(lines), at + 1 + (at == 0)))
+    old, new = lines[first:last], now[first : last + len(now) - len(lines)]
+    return {"old": "\n".join(old), "new": "\n".join(new) or "\n"}
 
 
 # --- Items of a list
 
-_BULLET = re.compile(r"\s*(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|\d+[.)]\s+)")
 _NTH = re.compile(
     r"\b(?:the |number )?(?P<nth>first|second|third|fourth|fifth|sixth|last)"
     r"(?: (?:one|line|item|entry|bullet|point|thing|task|to-?do|in|on|of|from))\b",
@@ -184,6 +220,8 @@ def item(output: str, known: Known) -> Mapping[str, Any] | None:
     if CUT.search(output):
         return None
     lines, path = output.rstrip("\n").split("\n"), str(known.get("file_path") or "")
+    if not known.get("ticks") and (found := _out_of_lists(lines, path, known)) is not None:
+        return found
     at = _meant_line(lines, str(known.get("what") or ""), str(known["said"]))
     if at is not None:
         return _item(lines, at, known)
@@ -191,6 +229,69 @@ def item(output: str, known: Known) -> Mapping[str, Any] | None:
     asked = {stem(word) for word in telling(str(known.get("what") or ""))} - ASKING
     some = [one for one in every if asked & set(map(stem, pieces(one.text)))]
     return {"point": some, "lines": lines} if some else None
+
+
+_WHOLE_LINE = re.compile(
+    r"(?i)\b(?:lines?|rows?|items?|entr(?:y|ies)|bullets?|points?|task|todo)\b"
+)
+
+
+def _out_of_lists(lines: Sequence[str], path: str, known: Known) -> Mapping[str, Any] | None:
+    """A name that is one of several on its lines goes from each of them; a line stays. None where
+    the name is on no such line, or where a line as a whole was meant."""
+    name = bare(str(known.get("what") or ""))
+    wanted = pieces(name)
+    if not wanted or len(wanted) > _NAME or path.endswith(TABLES):
+        return None
+    if _WHOLE_LINE.search(str(known.get("what") or "")):
+        return None
+    now, alone = list(lines), list[str]()
+    for at, line in enumerate(lines):
+        if is_row(line) or line.startswith("#"):
+            continue
+        taken = _without_name(line, wanted)
+        if taken is not None and taken == "":
+            alone.append(plain_item(line))
+        now[at] = taken or line
+    hit = [at for at, line in enumerate(lines) if now[at] != line]
+    if not hit:
+        return None
+    first, last = piece(lines, hit[0], hit[-1] + 1)
+    edit = {"old": "\n".join(lines[first:last]), "new": "\n".join(now[first:last])}
+    many = f", on {counted(len(hit), 'line')}" if len(hit) > 1 else ""
+    left = f" It is still in “{alone[0]}”, which has nothing else." if alone else ""
+    return {"path": path, **edit, "line": f"{name}{many}.{left}"}
+
+
+_NAME = 3
+"""Words of a name."""
+_KEY = re.compile(r"^(?P<key>\s*(?:[-*+•]\s+)?(?:[^:,]{1,40}:\s+|[\w.-]+\s*=\s*)?)(?P<rest>.*)$")
+
+
+def _without_name(line: str, wanted: Sequence[str]) -> str | None:
+    """A line without one of the names in its list; empty where it is the only one, None where it is
+    not one of them."""
+    key = _KEY.match(line)
+    assert key is not None
+    rest = key["rest"].rstrip()
+    owned = any(one[:1] == "@" for one in rest.split())  # "/docs @ann @bo": a path and its owners
+    apart = r"(\s+)" if owned or ("=" in key["key"] and "," not in rest) else _LISTED
+    every = re.split(apart, rest)
+    parts, marks = every[::2], every[1::2]
+    at = next((at for at, one in enumerate(parts) if pieces(one) == [*wanted]), None)
+    if at is None or (len(parts) == 1 and not key["key"].strip()):
+        return None
+    if len([one for one in parts if not owned or one[:1] == "@"]) == 1:
+        return ""
+    parts.pop(at)
+    gone = marks.pop(min(at, len(marks) - 1))
+    if at == len(parts) and marks and re.search(r"\w|&", gone):
+        marks[-1] = gone  # "a, b and c" without c is "a and b"
+    joined_up = "".join(one for both in zip(parts, [*marks, ""], strict=True) for one in both)
+    return key["key"] + joined_up
+
+
+_LISTED = r"(\s*,\s*(?:and\s+|&\s*)?|\s+(?:and|&)\s+)"
 
 
 def item_pointed(chosen: Sequence[Match], known: Known) -> Mapping[str, Any] | None:
@@ -206,16 +307,12 @@ def _item(lines: Sequence[str], at: int, known: Known) -> Mapping[str, Any]:
             ticked = line if re.search(r"\[[xX]\]|\(done\)$", line) else f"{line} (done)"
         if ticked == line:
             return {
-                "told": f"That is ticked off already: {sentence(_plain(line))}",
+                "told": f"That is ticked off already: {sentence(plain_item(line))}",
                 "path": known.get("file_path"),
             }
     now = [*lines[:at], *([ticked] if ticked else []), *lines[at + 1 :]]
     edit = _edited(lines, now, at)
-    return {"path": known.get("file_path"), **edit, "line": _plain(line)}
-
-
-def _plain(line: str) -> str:
-    return prose(_BULLET.sub("", line))
+    return {"path": known.get("file_path"), **edit, "line": plain_item(line)}
 
 
 _ONLY_POINTS = re.compile(r"(?i)\W*(?:it|that|this|them|those|these)(?: ones?)?\W*")
@@ -223,7 +320,7 @@ _ONLY_POINTS = re.compile(r"(?i)\W*(?:it|that|this|them|those|these)(?: ones?)?\
 
 def _meant_line(lines: Sequence[str], what: str, said: str) -> int | None:
     heads = [at for at, line in enumerate(lines) if _HEADING.match(line)]
-    items = [at for at, line in enumerate(lines) if _BULLET.match(line)]
+    items = [at for at, line in enumerate(lines) if BULLET.match(line)]
     items = items or [at for at, line in enumerate(lines) if line.strip() and at not in heads]
     # "The essays are finished, tick them off": what is pointed at was said before.
     points = _ONLY_POINTS.fullmatch(what) is not None
@@ -269,8 +366,6 @@ def _new_lines(last: str, lines: Sequence[str], known: Known) -> list[str]:
     there = [line for line in lines if line.strip() and not line.startswith("#")]
     names = len(there) > 1 and not any(" " in line.strip() for line in there)
     parts = [part for part in _APART.split(text) if part]
-    if row := _as_row(parts, lines, str(known.get("file_path") or "")):
-        return [row]
     short = all(len(part.split()) <= _FEW_WORDS for part in parts)
     several = bool(_EACH_ITS_LINE.search(str(known["said"]))) or names
     if not (len(parts) > 1 and several and short):
@@ -281,18 +376,6 @@ def _new_lines(last: str, lines: Sequence[str], known: Known) -> list[str]:
     for part in parts:
         made.append(line_for(made[-1] if made else last, part))
     return made
-
-
-def _as_row(parts: Sequence[str], lines: Sequence[str], path: str) -> str:
-    """A row of a table with as many cells as the others; empty where it is none."""
-    if not path.endswith(TABLES) or not lines:
-        return ""
-    columns = len(cells(lines[0], path))
-    if len(parts) == 1 and columns == 2 and (figure := re.search(r"(?i)\s(?=\S+$)", parts[0])):
-        parts = [parts[0][: figure.start()], parts[0][figure.end() :]]
-    between = "\t" if path.endswith(".tsv") else ","
-    made = [literal(part) for part in parts]
-    return between.join(made) if len(made) == columns > 1 else ""
 
 
 def _as_name(text: str, files: Sequence[str]) -> str:
@@ -322,7 +405,10 @@ def added(output: str, known: Known) -> Mapping[str, Any] | None:
     line = ADDED.findall(output)
     if re.match(r"Replaced \d+ place", output):
         more = [one for one in line if one not in str(known.get("old") or "").split("\n")]
-        now = joined([prose(one) for one in more or line[-1:]]) or str(known.get("what"))
+        path = str(known.get("path") or "")
+        now = joined([spoken_row(one, path) or prose(one) for one in more or line[-1:]]) or str(
+            known.get("what")
+        )
         return {"told": f"Added to {place}: {sentence(clipped(now))}", **undo(known)}
     if made := written(output, known):
         return {**made, "told": f"{spoken_path(made['path'])} is new, with that line in it."}
@@ -336,132 +422,6 @@ def written(output: str, known: Known) -> Mapping[str, Any] | None:
     again = " in place of what was there" if wrote[3] else ""
     told = f"{spoken_path(wrote[2])} is written{again}."
     return {"told": told, "path": wrote[2], "undo_files": [wrote[2]]}
-
-
-# --- Over a column
-
-
-def column(output: str, known: Known) -> Mapping[str, Any] | None:
-    """What the numbers of a column come to, on average or at most, of the rows that are meant."""
-    path, said = str(known.get("file_path") or ""), str(known["said"])
-    asked = over_column(said, table=True)
-    head, rows = _rows(CUT.sub("", output), path)
-    if asked is None or not rows or CUT.search(output):
-        return None
-    width = min(map(len, rows))
-    numeric = [at for at in range(width) if all(_amount(row[at]) is not None for row in rows)]
-    stems = [set(map(stem, pieces(name))) for name in head]
-    words = with_alike(set(map(stem, pieces(said))))
-    named = [at for at in numeric if at < len(stems) and stems[at] & words]
-    if not named and re.search(r"(?i)\bhow many\b", said):
-        return None  # nothing there says how many
-    picked = named or (numeric if len(numeric) == 1 else _likeliest(numeric, stems))
-    if len(picked) != 1:
-        return None
-    at = picked[0]
-    own = {w for one in stems for w in one} | {*map(stem, pieces(path))}
-    rows, of = _of_rows(rows, numeric, {*map(stem, telling(said))} - own)
-    values = [_amount(row[at]) or 0.0 for row in rows]
-    name = plain_name(head[at]) if at < len(head) and head[at] else "numbers"
-    what, place = f"{name}{of}", spoken_path(path)
-    if asked.work in ("sum", "average"):
-        total = sum(values) / (len(values) if asked.work == "average" else 1)
-        result = f"{total:,.2f}".rstrip("0").rstrip(".")
-        how = "in all" if asked.work == "sum" else "on average"
-        told = f"{result} {how}: the {what} in {counted(len(values), 'row')} of {place}."
-        return {"told": told, "path": path, "number": f"{round(total, 6):.12g}"}
-    end = max(values) if asked.work == "largest" else min(values)
-    most = [row for row, value in zip(rows, values, strict=True) if value == end]
-    keys = [" ".join(cell for i, cell in enumerate(row) if i not in numeric) for row in most]
-    who = joined([key for key in keys[:FEW] if key]) or place
-    told = f"{who}, with {most[0][at]}: the {asked.work} of the {what} in {place}."
-    return {"told": told, "path": path, "number": f"{end:.12g}"}
-
-
-_NEGATED = re.compile(r"(?i)\b(?:not|never|without|no)\b|n['’]?t\b|\bstill (?:have|need|to|owe)\b")
-_TRUE = {"yes": True, "y": True, "true": True, "x": True, "1": True, "done": True}
-_TRUTH = _TRUE | {"no": False, "n": False, "false": False, "": False, "0": False, "-": False}
-
-
-def rows_meant(output: str, known: Known) -> Mapping[str, Any] | None:
-    """How many rows of a table are as it was said: a cell says so ("weak", "gold"), or a column of
-    yes and no is called so ("haven't paid")."""
-    path, said = str(known.get("where_path") or ""), str(known["said"])
-    head, rows = _rows(CUT.sub("", output), path)
-    if not head or not rows or CUT.search(output):
-        return None
-    words = {*map(stem, telling(said))} - {*map(stem, pieces(path))}
-    columns = {at: [row[at].strip() if at < len(row) else "" for row in rows]
-               for at in range(len(head))}  # fmt: skip
-    called = [at for at, name in enumerate(head) if {*map(stem, pieces(name))} & words]
-    flags = [at for at in called if all(cell.casefold() in _TRUTH for cell in columns[at])]
-    denied, meant = _NEGATED.search(said) is not None, list[list[bool]]()
-    for at, column_ in columns.items():
-        if at in flags:
-            meant.append([_TRUTH[cell.casefold()] is not denied for cell in column_])
-        elif at and any(here := [_says(cell, words) for cell in column_]) and not all(here):
-            turned = denied and not flags
-            meant.append([one is not turned for one in here])
-    if not meant:
-        return None
-    fitting = [all(one) for one in zip(*meant, strict=True)]
-    there = [row[0] for row, one in zip(rows, fitting, strict=True) if one and row]
-    some = f": {joined(there)}" if 0 < len(there) <= FEW else ""
-    told = f"{len(there)} of the {counted(len(rows), 'row')} in {spoken_path(path)}{some}."
-    return {"told": told, "path": path, "count": len(there)}
-
-
-def _says(cell: str, words: set[str]) -> bool:
-    own = {stem(one) for one in pieces(cell)}
-    return bool(own) and not cell.strip()[:1].isdigit() and own <= words
-
-
-_AMOUNTS = frozenset(map(stem, ("amount", "total", "price", "cost", "sum", "value", "hours")))
-
-
-def _likeliest(numeric: Sequence[int], stems: Sequence[set[str]]) -> list[int]:
-    """Nobody adds up numbers of rows: the column of an amount, where only one is called so."""
-    return [at for at in numeric if at < len(stems) and stems[at] & _AMOUNTS]
-
-
-def _amount(text: str) -> float | None:
-    plain = re.fullmatch(
-        r"[^\w.-]*(-?\d[\d,_]*(?:\.\d+)?)\s*(?:[^\w\s]|[A-Za-z]{1,3})?", text.strip()
-    )
-    return float(re.sub(r"[,_]", "", plain[1])) if plain else None
-
-
-def _rows(text: str, path: str) -> tuple[list[str], list[list[str]]]:
-    """The names of the columns and the rows of a table; of a list what each line ends with."""
-    lines = [line for line in text.split("\n") if line.strip()]
-    if path.endswith(TABLES):
-        table = [[cell.text for cell in cells(line, path)] for line in lines]
-    elif piped := [line for line in lines if line.count("|") > 1]:
-        table = [[one.strip() for one in line.strip().strip("|").split("|")] for line in piped]
-        table = [row for row in table if not all(re.fullmatch(r":?-+:?", one) for one in row)]
-    else:
-        ends = [
-            re.match(r"(.*?\w)\W+?(\S*\d\S*)\s*(?:h|hrs?|hours?)?$", _plain(line)) for line in lines
-        ]
-        return ["", "amount"], [[one[1], one[2].rstrip(".")] for one in ends if one]
-    if table and not any(_amount(cell) is not None for cell in table[0]):
-        return table[0], table[1:]
-    return [], table
-
-
-def _of_rows(
-    rows: list[list[str]], numeric: Sequence[int], words: set[str]
-) -> tuple[list[list[str]], str]:
-    """Only those that are named, where some are: "the hours for Anna"."""
-    texts = [[cell for at, cell in enumerate(row) if at not in numeric] for row in rows]
-    keys = [{tuple(map(stem, pieces(cell))) for cell in text if cell} for text in texts]
-    meant = [i for i, row in enumerate(keys) if any(key and set(key) <= words for key in row)]
-    if not meant:  # "how many mugs", where they are red and blue
-        meant = [i for i, row in enumerate(keys) if any(words & set(key) for key in row)]
-    if not meant or len(meant) == len(rows):
-        return rows, ""
-    names = dict.fromkeys(c for i in meant for c in texts[i] if {*map(stem, pieces(c))} & words)
-    return [rows[i] for i in meant], f" of {joined(list(names)[:FEW])}"
 
 
 # --- What is in a file
@@ -496,8 +456,11 @@ def content(output: str, known: Known) -> Mapping[str, Any] | None:
         return {"told": some, "path": path}
     answer, sure = _answering(text, known, path)
     whole = overview(text, path)
+    if (sure or not _particular(known, path)) and answer:
+        return {"told": f"{_without(known, answer, name)}{answer}", "path": path}
     if sure or not _particular(known, path):
-        return {"told": answer or whole, "path": path}
+        return {"told": whole, "path": path}
+    answer = f"{_without(known, answer, name)}{answer}" if answer else ""
     told = answer or f"I don't find that in {name}. {whole}"
     point = evidence(text, path, str(known["said"]))
     return {"point": point, "instead": {"told": told, "path": path}}
@@ -594,10 +557,19 @@ def answered(chosen: Sequence[Match], known: Known) -> Mapping[str, Any] | None:
         elif each:
             told.append(f"{each[0][0]}, in {spoken_path(path, paths)}.")
     words = " ".join(told)
+    where = spoken_path(paths[0]) if len(paths) == 1 else "those files"
+    words = f"{_without(known, ' '.join(one.text for one in chosen), where)}{words}"
     first, asked = str(known.get("at_first") or ""), asked_about(_meant_by(known))
     if first and asked and max(overlap(" ".join(asked), chosen)) <= _HALF:
         words = f"{first} But {words}"
     return {"told": words, "path": paths[0], "paths": paths, "value": value}
+
+
+def _without(known: Known, answer: str, where: str) -> str:
+    """That what was asked for is not there, where a line is about it and has none: a caretaker,
+    but no phone number."""
+    kind = lacks(f"{known['said']} {known.get('about') or ''}", answer)
+    return f"I don't find a {kind} for that in {where}. " if kind else ""
 
 
 _HALF = 0.5
@@ -707,7 +679,7 @@ def _nth_of(lines: Sequence[str], said: str, path: str) -> str:
     if asked is None or len(re.findall(r"\blines\b", said)):
         return ""
     there = [line for line in lines if line.strip() and not line.startswith("#")]
-    items = [line for line in there if _BULLET.match(line)] if is_prose(path) else []
+    items = [line for line in there if BULLET.match(line)] if is_prose(path) else []
     kind = stem(asked["kind"])
     of_kind = [line for line in there if kind in _words_of(line)]
     if kind not in _ANY_KIND and not of_kind:
@@ -718,7 +690,7 @@ def _nth_of(lines: Sequence[str], said: str, path: str) -> str:
     word = asked["nth"].lower()
     first = word in ("oldest", "earliest")
     place = 0 if first else _ORDER.index(word) if word in _ORDER else -1
-    return sentence(clipped(_plain(some[place]))) if place < len(some) else ""
+    return sentence(clipped(plain_item(some[place]))) if place < len(some) else ""
 
 
 def _answering(text: str, known: Known, path: str) -> tuple[str, bool]:
@@ -789,7 +761,7 @@ def _keys(text: str, name: str) -> str:
 
 
 def _table(text: str, path: str, name: str) -> str:
-    head, rows = _rows(text, path)
+    head, rows = rows_in(text, path)
     if not rows:
         return ""
     of = f" with {joined([plain_name(one) for one in head if one])}" if head else ""

@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from vivavoce.brain.dialogue import times
-from vivavoce.brain.dialogue.flows import files, text
+from vivavoce.brain.dialogue.flows import changing, files, tables, text, values
 from vivavoce.brain.dialogue.flows.results import (
     ASKING,
     CUT,
@@ -414,7 +414,7 @@ def clock(output: str, known: Known) -> Mapping[str, Any] | None:
 Pointed = Callable[[Sequence[Match], Known], Mapping[str, Any] | None]
 answered: Pointed = files.answered
 POINTED: Mapping[str, Pointed] = {
-    "line_pointed": text.line_as_meant,
+    "line_pointed": changing.line_as_meant,
     "item": files.item_pointed,
 }
 """By reading: what is made of the lines that were pointed at; of all others what they say."""
@@ -425,16 +425,16 @@ READINGS: Mapping[str, Reading] = {
     for one in (
         text.places,
         text.nearest,
-        files.column,
-        files.rows_meant,
+        tables.column,
+        tables.rows_meant,
         text.count,
-        text.setting,
-        text.line_to_change,
-        text.within,
-        text.line_within,
-        text.line_pointed,
-        text.changed,
-        text.taken_back,
+        values.setting,
+        changing.line_to_change,
+        values.within,
+        changing.line_within,
+        changing.line_pointed,
+        changing.changed,
+        changing.taken_back,
         text.spots,
         text.renamed,
         text.definition,

@@ -234,3 +234,17 @@ def left_out(said: str, *, whole: bool = False) -> str:
     """The place that does not count: "other than the tests". Its stem, or the `whole` word."""
     named = _BUT.search(said)
     return (named[1] if whole else stem(named[1])) if named else ""
+
+
+def counting(found: Matches, known: Known) -> list[Match]:
+    """Those that are in a place that counts: among several files that were meant, and not where
+    the user said it does not matter."""
+    among, out = known.get("among") or (), left_out(known["said"])
+    there = [m for m in found.there if not among or m.path in among]
+    return [m for m in there if not out or not any(stem(p) == out for p in pieces(m.path))]
+
+
+def is_file(path: str, known: Known) -> bool:
+    """And no folder, as far as is known."""
+    named = PurePosixPath(path).name
+    return bool(path) and (path in (known.get("files") or ()) or "." in named)
