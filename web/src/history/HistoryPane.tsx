@@ -40,8 +40,9 @@ export default function HistoryPane() {
   const actions = useMemo((): RowActions => {
     const failed = () => toast(i18n._("The file could not be made. Try again."), "bad");
     return {
-      show(id, name) {
-        void archive.show(id, name);
+      show(id, name, message) {
+        if (busy(client.state)) return toast(i18n._("Hang up first: one talk at a time."));
+        void archive.show(id, name, message);
         go("talk");
       },
       talk(id, name) {
@@ -63,7 +64,14 @@ export default function HistoryPane() {
   return (
     <Pane title={i18n._("Conversations")} name="history" scroller={scroller}>
       {read ? (
-        <Found history={history} archive={archive} actions={actions} talking={talking} scroller={scroller} />
+        <Found
+          history={history}
+          archive={archive}
+          actions={actions}
+          talking={talking}
+          live={talking ? conversation : null}
+          scroller={scroller}
+        />
       ) : (
         <Nothing>{i18n._("One moment…")}</Nothing>
       )}
@@ -78,10 +86,12 @@ interface Props {
   readonly actions: RowActions;
   /** Then none is opened: one talk at a time. */
   readonly talking: boolean;
+  /** The one that goes on now. */
+  readonly live?: string | null;
   readonly scroller: RefObject<HTMLDivElement | null>;
 }
 
-export function Found({ history, archive, actions, talking, scroller }: Props) {
+export function Found({ history, archive, actions, talking, live = null, scroller }: Props) {
   const { i18n } = useLingui();
   return (
     <>
@@ -100,9 +110,9 @@ export function Found({ history, archive, actions, talking, scroller }: Props) {
       </div>
       <Problem>{history.problem && known(i18n, history.problem)}</Problem>
       {history.query ? (
-        <Hits history={history} archive={archive} talking={talking} />
+        <Hits history={history} actions={actions} talking={talking} />
       ) : (
-        <List history={history} more={() => void archive.more()} actions={actions} talking={talking} scroller={scroller} />
+        <List history={history} more={() => void archive.more()} actions={actions} talking={talking} live={live} scroller={scroller} />
       )}
     </>
   );

@@ -15,7 +15,8 @@ import { cx } from "../parts/cx";
 import { Dialog } from "../parts/dialog";
 import { Menu, MenuItem } from "../parts/menu";
 import { Problem } from "../parts/pane";
-import { goesOn } from "../words/talk";
+import { failed, goesOn } from "../words/talk";
+import { HintList } from "../work/HintList";
 import { Composer } from "./Composer";
 import { Dock } from "./Dock";
 import { Hints } from "./Hints";
@@ -40,6 +41,7 @@ export function Talk({ approvals, header }: Props) {
   const lines = useVivavoceState((state) => state.lines);
   const talking = useVivavoceState(busy);
   const locked = useVivavoceState((state) => situation(state) === "locked");
+  const stuck = useVivavoceState(failed); // the banner says what to do, and has the room
   const asked = useVivavoceState(asking);
   const view = useView();
   const press = usePress();
@@ -49,6 +51,7 @@ export function Talk({ approvals, header }: Props) {
   const client = useVivavoce();
   if (locked) return <Login header={header} />;
   const bare = shown.length === 0 && asked.length === 0;
+  const empty = past ? <Nothing past={past} /> : bare && !stuck && (talking ? <Could /> : <Hints />);
   const large = bare || view;
   return (
     <section
@@ -65,11 +68,11 @@ export function Talk({ approvals, header }: Props) {
         written={past !== null && !talking}
         target={past?.target ?? null}
         caption={view}
-        empty={past ? <Nothing past={past} /> : bare && !talking && <Hints />}
+        empty={empty}
         top={past && !past.live && <Older past={past} older={() => void client.archive.older()} />}
       />
       {large && (
-        <div className={cx(bare && !view && "flex-[1.5]")}>
+        <div className={cx(bare && !view && "wide:flex-[1.5]")}>
           <Dock large view={view} press={press} />
         </div>
       )}
@@ -82,6 +85,15 @@ export function Talk({ approvals, header }: Props) {
         </div>
       </div>
     </section>
+  );
+}
+
+/** The microphone is open, and nobody knows what to say. */
+function Could() {
+  return (
+    <div className="mx-auto mt-auto mb-6 max-w-md short:hidden">
+      <HintList />
+    </div>
   );
 }
 
@@ -131,12 +143,12 @@ function Header({ view, children }: { view: boolean; children: ReactNode }) {
   return (
     <header
       className={cx(
-        "mx-auto flex min-h-16 w-full items-center justify-between gap-2 px-5",
-        !view && "max-w-3xl",
+        "mx-auto min-h-16 w-full items-center gap-2 px-5",
+        view ? "grid grid-cols-[1fr_auto_1fr]" : "flex max-w-3xl justify-between",
       )}
     >
       {view ? (
-        <Button tone="quiet" className="-ml-3" data-testid="back" onClick={() => showVoiceView(false)}>
+        <Button tone="quiet" className="-ml-3 justify-self-start" data-testid="back" onClick={() => showVoiceView(false)}>
           <ArrowLeft aria-hidden="true" />
           {i18n._("Back")}
         </Button>
@@ -144,7 +156,7 @@ function Header({ view, children }: { view: boolean; children: ReactNode }) {
         <div className="min-w-0">{children}</div>
       )}
       {view && <h2 className="font-voice text-title italic">{i18n._("Voice chat")}</h2>}
-      <div className="flex shrink-0 items-center gap-1">
+      <div className="flex shrink-0 items-center justify-end gap-1">
         {keeps && !view && (
           <Button tone="quiet" data-testid="new" onClick={anew}>
             <SquarePen aria-hidden="true" />

@@ -6,7 +6,7 @@ import { useHints } from "./hints";
 export function HintList() {
   const { i18n } = useLingui();
   const hints = useHints();
-  if (hints.length === 0) return null;
+  if (!hints?.length) return null;
   return (
     <div className="grid gap-2 text-center text-small text-quiet">
       <p>{i18n._("You could say:")}</p>
