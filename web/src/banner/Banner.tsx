@@ -74,7 +74,7 @@ function Strip({ tone, icon, children }: StripProps) {
       <div
         data-testid="banner"
         className={cx(
-          "flex animate-rise items-center gap-3 rounded-card px-4 py-2.5 text-small [&>svg]:size-5 [&>svg]:shrink-0",
+          "flex animate-rise items-center gap-3 rounded-card px-4 py-2.5 text-small [&>svg]:size-5 [&>svg]:shrink-0 [&>svg]:self-start",
           TONES[tone],
         )}
       >

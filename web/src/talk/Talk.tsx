@@ -6,6 +6,7 @@ import { busy, pastLines, situation, type State } from "@vivavoce/client";
 import { useVivavoce, useVivavoceState } from "@vivavoce/react";
 import { ArrowLeft, Ellipsis, Gauge, Keyboard, Maximize2, SquarePen } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useMedia } from "../app/media";
 import { Banner } from "../banner/Banner";
 import { Nothing, Older } from "../conversation/Edges";
 import { Transcript } from "../conversation/Transcript";
@@ -130,6 +131,7 @@ function Header({ view, children }: { view: boolean; children: ReactNode }) {
   const client = useVivavoce();
   const keeps = useVivavoceState((state) => !busy(state) && goesOn(state));
   const conversation = useVivavoceState((state) => state.history.past?.id ?? state.conversation);
+  const keyboard = useMedia("(any-hover: hover)"); // where nothing can hover there are only fingers
   const [opened, setOpened] = useState<"figures" | "keys" | null>(null);
   const anew = () => {
     client.archive.leave();
@@ -174,10 +176,12 @@ function Header({ view, children }: { view: boolean; children: ReactNode }) {
               {i18n._("Cost and speed")}
             </MenuItem>
           )}
-          <MenuItem onSelect={() => setOpened("keys")}>
-            <Keyboard aria-hidden="true" />
-            {i18n._("Keys")}
-          </MenuItem>
+          {keyboard && (
+            <MenuItem onSelect={() => setOpened("keys")}>
+              <Keyboard aria-hidden="true" />
+              {i18n._("Keys")}
+            </MenuItem>
+          )}
         </Menu>
       </div>
       <Dialog open={opened === "figures"} close={() => setOpened(null)} title={i18n._("Cost and speed")}>
