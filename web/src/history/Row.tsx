@@ -49,6 +49,7 @@ export function Row(props: Props) {
 
 function Item({ one, history, actions, talking, live }: Props) {
   const { i18n } = useLingui();
+  const name = shownName(i18n, one, live);
   const preview = live ? null : previewOf(one);
   const badge = badgeOf(one);
   return (
@@ -58,9 +59,9 @@ function Item({ one, history, actions, talking, live }: Props) {
       data-testid="conversation"
       aria-current={live || history.past?.id === one.id ? "true" : undefined}
       aria-disabled={talking}
-      onClick={() => actions.show(one.id, nameOf(one))}
+      onClick={() => actions.show(one.id, name)}
     >
-      <span className="truncate pr-8 font-medium">{live && !one.title ? i18n._("This conversation") : known(i18n, nameOf(one))}</span>
+      <span className="truncate pr-8 font-medium">{name}</span>
       {preview && <span className="truncate text-small text-quiet">{preview}</span>}
       <span className="flex flex-wrap items-center gap-x-2 gap-y-1 text-tiny text-quiet">
         <Type type={one.context_type} intent={one.extracted_intent} />
@@ -69,6 +70,10 @@ function Item({ one, history, actions, talking, live }: Props) {
       </span>
     </button>
   );
+}
+
+function shownName(i18n: I18n, one: ConversationInfo, live: boolean): string {
+  return live && !one.title ? i18n._("This conversation") : known(i18n, nameOf(one));
 }
 
 function sizeAndTime(i18n: I18n, { last_message_at: at, created_at: begun, message_count: count }: ConversationInfo): string {
@@ -90,9 +95,9 @@ const INTENTS = new Map([
   ["reschedule", "RESCHEDULE_TASK"],
 ]);
 
-function More({ one, actions, talking }: Props) {
+function More({ one, actions, talking, live }: Props) {
   const { i18n } = useLingui();
-  const name = nameOf(one);
+  const name = shownName(i18n, one, live);
   return (
     <Menu
       trigger={
