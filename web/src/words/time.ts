@@ -51,7 +51,7 @@ export function planWords(i18n: I18n, at: string, now = Date.now()): string {
 }
 
 export function clockWords(i18n: I18n, at: string): string {
-  return new Date(at).toLocaleTimeString(regionOf(i18n), { hour: "numeric", minute: "2-digit" });
+  return new Date(at).toLocaleTimeString(regionOf(i18n), { timeStyle: "short" });
 }
 
 /** How many days away, by the calendar here. */
