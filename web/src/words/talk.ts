@@ -24,7 +24,7 @@ export function hintWords(i18n: I18n, state: State): string | null {
   const now = situation(state);
   if (state.muted && busy(state) && !["asking", "connecting", "loading"].includes(now)) {
     const touch = globalThis.matchMedia?.("(pointer: coarse)").matches ?? false;
-    return touch ? i18n._("Hold the microphone to speak") : i18n._("Hold Space to speak");
+    return touch ? i18n._("Hold mic to speak") : i18n._("Hold Space to speak");
   }
   return now === "listening" ? toolsWords(i18n, state) : null;
 }
