@@ -65,7 +65,7 @@ function OrbButton({ large, view, modest, talking, off, press }: OrbProps) {
   const look = cx(
     "group relative shrink-0 rounded-full",
     !large ? "size-11" : view ? "size-[min(42dvh,17rem)]" : "size-[min(28dvh,13rem)]",
-    large && modest && "max-wide:size-[min(18dvh,8rem)]",
+    large && modest && "max-wide:size-[min(18dvh,8rem)] short:size-20",
   );
   const orb = <VoiceOrb className="block size-full" />;
   if (talking && !view) {

@@ -13,7 +13,7 @@ export function Hints() {
   const hints = own?.length === 0 ? [i18n._("What can you do?")] : own;
   return (
     <div className="mx-auto mt-auto mb-4 grid justify-items-center gap-4 text-center text-balance wide:mb-6 wide:gap-5">
-      <p className="font-voice text-[2.125rem] leading-tight wide:text-display">{i18n._("Say what is on your mind.")}</p>
+      <p className="font-voice text-[2.125rem] leading-tight wide:text-display short:text-[1.875rem]">{i18n._("Say what is on your mind.")}</p>
       {/* Its room is there before the agent told what it can do. */}
       <ul className="flex min-h-20 max-w-xl flex-wrap content-start justify-center gap-2" data-testid="hints">
         {hints?.map((hint, at) => (

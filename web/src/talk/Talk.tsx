@@ -92,7 +92,7 @@ export function Talk({ approvals, header }: Props) {
 /** The microphone is open, and nobody knows what to say. */
 function Could() {
   return (
-    <div className="mx-auto mt-auto mb-6 max-w-md short:hidden">
+    <div className="mx-auto mt-auto mb-6 max-w-md">
       <HintList />
     </div>
   );
