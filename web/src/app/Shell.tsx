@@ -47,7 +47,7 @@ function Wide() {
   const locked = useVivavoceState(isLocked);
   const view = useVoiceView();
   const alone = view || locked; // empty columns tell nothing
-  const columns = alone ? "grid-cols-1" : "grid-cols-[clamp(14rem,22vw,19rem)_minmax(0,1fr)_clamp(15rem,24vw,22rem)]";
+  const columns = alone ? "grid-cols-1" : "grid-cols-[clamp(14rem,23vw,19rem)_minmax(0,1fr)_clamp(15rem,24vw,22rem)]";
   return (
     <div className={cx("grid h-dvh", columns)}>
       <aside

@@ -103,7 +103,7 @@ export function Found({ history, archive, actions, talking, live = null, scrolle
             aria-label={i18n._("Search in what was said")}
             placeholder={i18n._("Search in what was said")}
             maxLength={LONGEST}
-            className="pl-10"
+            className="pl-10 text-ellipsis"
             onChange={(event) => void archive.search(event.target.value)}
           />
         </div>
