@@ -185,6 +185,7 @@ describe("numbers and times", () => {
     };
     expect(inCountry("en-GB", "en-US")).toBe("17:46");
     expect(inCountry("fr-FR", "en-US")).toBe("5:46 PM");
+    expect(inCountry("en-US@posix", "en-GB")).toBe("17:46");
     expect(inCountry("de-AT")).toBe("5:46 PM"); // the page is in English all the same
   });
 

@@ -5,7 +5,16 @@ import type { I18n } from "@lingui/core";
 /** The page's language, in the form of it that the browser asks for. */
 export function regionOf({ locale }: I18n): string {
   const wanted = globalThis.navigator?.languages ?? [];
-  return wanted.find((one) => one === locale || one.startsWith(`${locale}-`)) ?? locale;
+  return wanted.find((one) => (one === locale || one.startsWith(`${locale}-`)) && isTag(one)) ?? locale;
+}
+
+/** Chromium without a desktop names a language that no part of it takes: "en-US@posix". */
+function isTag(name: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(name).length > 0;
+  } catch {
+    return false;
+  }
 }
 
 export function percentWords(i18n: I18n, percent: number): string {
