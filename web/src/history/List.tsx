@@ -19,10 +19,11 @@ interface Props {
   readonly actions: RowActions;
   readonly talking: boolean;
   readonly live: string | null;
+  readonly here: string | null;
   readonly scroller: RefObject<HTMLDivElement | null>;
 }
 
-export function List({ history, more, actions, talking, live, scroller }: Props) {
+export function List({ history, more, actions, talking, live, here, scroller }: Props) {
   const { i18n } = useLingui();
   const { conversations, total, reading, problem } = history;
   const list = useRef<HTMLUListElement>(null);
@@ -85,7 +86,7 @@ export function List({ history, more, actions, talking, live, scroller }: Props)
                 style={{ transform: `translateY(${start - above}px)` }}
                 onFocus={() => setFocused(index)}
               >
-                <Row one={one} history={history} actions={actions} talking={talking} live={one.id === live} />
+                <Row one={one} history={history} actions={actions} talking={talking} live={one.id === live} here={one.id === here} />
               </li>
             )
           );

@@ -31,6 +31,8 @@ interface Props {
   readonly talking: boolean;
   /** It is what is talked about now: what the list knows of it is from before. */
   readonly live: boolean;
+  /** It is the one that is shown. */
+  readonly here: boolean;
 }
 
 export function Row(props: Props) {
@@ -47,7 +49,7 @@ export function Row(props: Props) {
   );
 }
 
-function Item({ one, history, actions, talking, live }: Props) {
+function Item({ one, actions, talking, live, here }: Props) {
   const { i18n } = useLingui();
   const name = shownName(i18n, one, live);
   const preview = live ? null : previewOf(one);
@@ -57,7 +59,7 @@ function Item({ one, history, actions, talking, live }: Props) {
       type="button"
       className="grid w-full min-w-0 gap-0.5 rounded-card px-3 py-2.5 text-left"
       data-testid="conversation"
-      aria-current={live || history.past?.id === one.id ? "true" : undefined}
+      aria-current={live || here ? "true" : undefined}
       aria-disabled={talking}
       onClick={() => actions.show(one.id, name)}
     >
