@@ -131,8 +131,8 @@ site: $(SITE) ## Build the documents' site: dist/site (SITE_BASE=/docs/ where it
 	PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix site run build
 
 picture: setup $(PAGE) models $(CLIENTS) ## Take the README's picture anew: docs/page.png
-	$(BIN)/python -m tests.browser.screens dist/screens written
-	cp dist/screens/written-desktop-light.png docs/page.png
+	$(BIN)/python -m tests.browser.screens dist/screens --png --sizes 1280 written
+	cp dist/screens/written-1280-light.png docs/page.png
 
 # With every file of a version, for every system; what is locked already stays, unless
 # constraints.txt says otherwise. UV_DEFAULT_INDEX names another index.

@@ -37,7 +37,7 @@ class House:
     service: PushService
     folder: Path
 
-    async def scene(self, steps: Steps) -> Told:
+    async def scene(self, steps: Steps, locale: str = "en-US") -> Told:
         silence = sound.microphone(self.folder / "microphone.wav", b"")
         given = {
             "wav": str(silence),
@@ -46,6 +46,7 @@ class House:
             "browser": self.service.browser(),
             "screenshot": str(self.folder / "page.png"),
             "steps": list(steps),
+            "locale": locale,
         }
         return await scene("notices", given, seconds=150)
 
@@ -87,6 +88,14 @@ async def test_what_is_due_is_shown_with_the_page_closed_and_its_buttons_work(
     assert second["status"] == "rescheduled"
     assert second["scheduled_at"] > told.all("todo")[1]["scheduled_at"]
     assert [one["left"] for one in told.all("pressed")] == [[], []], "nothing is left to read"
+
+
+async def test_a_notice_has_the_words_of_the_page_that_was_closed(tmp_path: Path) -> None:
+    async with house(tmp_path, VIVAVOCE_AGENT="flux") as h:
+        told = await h.scene([*SUBSCRIBED, ["due", "Call mum", 1], ["arrives"]], "de-DE")
+    [shown] = told.one("shown")["desktop"]
+    assert (shown["title"], shown["body"]) == ("Call mum", "Es ist jetzt fällig.")
+    assert [one["title"] for one in shown["actions"]] == ["Erledigt", "In 10 Minuten"]
 
 
 async def test_a_click_on_a_notice_opens_the_page_and_the_talk_begins_with_that_task(

@@ -6,6 +6,7 @@ import { cleanupOutdatedCaches, getCacheKeyForURL, matchPrecache, precache } fro
 import { Desk } from "./reach/worker/desk";
 import type { Notice } from "./reach/worker/notice";
 import { isPage, page } from "./reach/worker/shell";
+import { WORDS, type Words } from "./reach/worker/words";
 
 declare const self: ServiceWorkerGlobalScope & {
   readonly __WB_MANIFEST: { url: string; revision: string | null }[];
@@ -52,6 +53,10 @@ const desk = new Desk({
     await (count ? self.navigator.setAppBadge(count) : self.navigator.clearAppBadge()).catch(() => undefined);
   },
   pause,
+  words: async () => {
+    const left = await caches.match(new URL(WORDS, scope));
+    return left ? ((await left.json()) as Words) : {};
+  },
 });
 
 /** The page's own, the one that was looked at last before all others. */

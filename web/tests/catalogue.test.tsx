@@ -2,6 +2,7 @@ import { INITIAL, type State } from "@vivavoce/client";
 import { beforeAll, describe, expect, test } from "vitest";
 import { entries, used } from "../catalogue.mjs";
 import { i18n, speak } from "../src/words/i18n";
+import { known } from "../src/words/known";
 import { stateWords, talkWords } from "../src/words/talk";
 import { agoWords } from "../src/words/time";
 
@@ -46,6 +47,13 @@ describe("in German", () => {
     const inEnglish = [...entries("en").keys()];
     for (const words of said) expect(inEnglish).not.toContain(words);
     expect(new Set(said).size).toBeGreaterThan(12);
+  });
+
+  test("what happened to a talk has its words, with its numbers", () => {
+    const ends = "Still there? Without a word this ends in 30 seconds.";
+    expect(known(i18n, ends)).toBe("Noch da? Ohne ein Wort endet das in 30 Sekunden.");
+    expect(known(i18n, "The connection was lost.")).toBe("Die Verbindung ist abgerissen.");
+    expect(known(i18n, "The disk of 20 GB is full.")).toBe("The disk of 20 GB is full."); // the server's own
   });
 
   test("the button, numbers and times have theirs", () => {

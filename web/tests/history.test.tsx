@@ -139,6 +139,21 @@ describe("the list", () => {
       expect(markup).toContain(part);
     }
   });
+
+  test("knows which of them goes on now, of which it has only the beginning", () => {
+    const begun = info("a", { preview: null, message_count: 0 });
+    const known: Known = { ...history(new Scene()), conversations: [begun, info("b")], total: 2 };
+    const found = (live: string | null) =>
+      asMarkup(
+        <Found history={known} archive={new Scene().conversation.archive} {...around} talking={live !== null} live={live} />,
+      );
+    expect(found("a")).toContain("This conversation");
+    expect(found("a")).toContain(">Now<");
+    expect(found("a")).toMatch(/aria-current="true"[^>]*aria-disabled="true"/);
+    for (const part of ["Nothing was said", "0 messages"]) expect(found("a")).not.toContain(part);
+    expect(found(null)).toContain("Nothing was said");
+    expect(found(null)).not.toContain(">Now<");
+  });
 });
 
 describe("deleting", () => {

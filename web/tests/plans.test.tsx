@@ -1,6 +1,6 @@
 import { QueryClient } from "@tanstack/react-query";
 import { Api, type GoalView, type TodoView } from "@vivavoce/client";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { GoalCard } from "../src/work/GoalCard";
 import { grouped, laterTimes, localInput } from "../src/work/groups";
 import { inTime, KEYS, Plans } from "../src/work/plans";
@@ -30,6 +30,8 @@ function aGoal(more: Partial<GoalView> = {}): GoalView {
     created_at: at(-1, 9), updated_at: at(-1, 9), ...more,
   };
 }
+
+vi.stubGlobal("navigator", { languages: [] }); // no country's way to write a date
 
 describe("a rule in words", () => {
   const words = (rule: string, own: string | null = null) => recurrenceWords(i18n, rule, own);

@@ -3,6 +3,9 @@ import { openingOf, without } from "../src/reach/opening";
 import { Desk, type DeskPorts } from "../src/reach/worker/desk";
 import { type Notice, noticeOf, placeOf, type Shown } from "../src/reach/worker/notice";
 import { isPage, page } from "../src/reach/worker/shell";
+import { noticeWords } from "../src/reach/words";
+import type { Words } from "../src/reach/worker/words";
+import { i18n, speak } from "../src/words/i18n";
 
 const SCOPE = "https://home.example/voice/";
 const REMINDER: Notice & { v: number } = {
@@ -29,6 +32,7 @@ class Around {
   readonly heard: unknown[] = [];
   readonly badges: number[] = [];
   waited = 0;
+  words: Words = {};
   answer: () => Response = () => Response.json({ action: "done", said: "", at: null });
   open = false;
 
@@ -48,6 +52,7 @@ class Around {
     },
     badge: async (count) => void this.badges.push(count),
     pause: async (ms) => void (this.waited += ms),
+    words: async () => this.words,
   };
   readonly desk = new Desk(this.ports);
 
@@ -70,6 +75,22 @@ describe("a notice", () => {
     expect(options?.icon).toBe(`${SCOPE}icon-192.png`);
     await around.desk.received({ ...REMINDER, tag: "approval:2" });
     expect(around.badges).toEqual([1, 2]);
+  });
+
+  test("speaks the language of the page, where its words are known", async () => {
+    await speak("de");
+    const around = new Around();
+    around.words = noticeWords(i18n);
+    await speak("en");
+    await around.desk.received(REMINDER);
+    const { title, options } = around.shown.get("due:1") ?? {};
+    expect([title, options?.body]).toEqual(["Call mum", "Es ist jetzt fällig."]);
+    expect(options?.actions?.map(({ title }) => title)).toEqual(["Erledigt", "In 10 Minuten"]);
+    around.answer = () => new Response("", { status: 503 });
+    await around.click("due:1", "done"); // and what it says by itself
+    const again = around.shown.get("due:1")?.options;
+    expect(again?.body).toBe("Der Server konnte das gerade nicht tun. Versuche es noch einmal.");
+    expect(again?.actions?.map(({ title }) => title)).toEqual(["Erledigt", "In 10 Minuten"]);
   });
 
   test("takes the place of an older one of the same matter", async () => {

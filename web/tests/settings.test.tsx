@@ -217,7 +217,7 @@ describe("The server's models", () => {
   test("are shown while they come, with how far they are and what went wrong", () => {
     const models = [model("a", "fetching"), model("b", "ready"), model("c", "failed", { error: "No space left." })];
     const shown = drawn(<Models engine={{ ...ENGINE, ready: false, models }} />);
-    expect(shown).toContain("50 % of 100 MB");
+    expect(shown).toContain("50% of 100 MB");
     expect(shown).toContain("No space left.");
     expect(shown).not.toContain(">b<");
   });

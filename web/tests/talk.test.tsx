@@ -1,9 +1,10 @@
 import { type Fact, INITIAL, type Line, reduce, type ServerFact, situation, type State, undoOf } from "@vivavoce/client";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { Quiet } from "../packages/client/src/session/quiet";
 import { Transcript } from "../src/conversation/Transcript";
 import { failed, hintWords, stateWords, talkWords } from "../src/words/talk";
-import { durationWords } from "../src/words/time";
+import { percentWords, sizeWords } from "../src/words/region";
+import { clockWords, durationWords } from "../src/words/time";
 import { i18n } from "../src/words/i18n";
 import { drawn } from "./drawn";
 
@@ -84,6 +85,17 @@ describe("the words for what it does", () => {
     expect(hintWords(i18n, after(status("ready")))).toBeNull();
   });
 
+  test("say what runs as its card does, and how far it is on the card alone", () => {
+    const started = (call_id: string, description: string) =>
+      event("tool.started", { call_id, tool_name: "bash", description });
+    const further = event("tool.progress", { call_id: "c1", tool_name: "bash", message: "12 of 50", percentage: 24 });
+    const one = after(status("executing_tool"), started("c1", "Running the tests"), further);
+    expect([stateWords(i18n, one), hintWords(i18n, one)]).toEqual(["Running the tests", null]);
+    expect(stateWords(i18n, reduce(one, started("c2", "Reading a page")))).toBe("2 tools are running");
+    const beside = reduce(one, status("ready"));
+    expect([stateWords(i18n, beside), hintWords(i18n, beside)]).toEqual(["Listening", "Running the tests"]);
+  });
+
   test("offer to try again what failed", () => {
     const refused = after({ type: "microphone.refused", why: "No." });
     expect([failed(refused), talkWords(i18n, refused)]).toEqual([true, "Try again"]);
@@ -161,4 +173,25 @@ test("a written message has another mark than a spoken one, and one that was not
   expect(drawn(<Transcript lines={[{ ...line, spoken: true }]} />)).toContain('aria-label="by voice"');
   const lost = drawn(<Transcript lines={[{ ...line, failed: true, note: "Too many." }]} />);
   expect(lost).toContain("Not sent. Too many.");
+});
+
+describe("numbers and times", () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  test("are written as in the user's country, where it speaks the page's language", () => {
+    const inCountry = (...languages: string[]) => {
+      vi.stubGlobal("navigator", { languages });
+      return clockWords(i18n, new Date(2026, 10, 18, 17, 46).toISOString()).replace(/\s/u, " ");
+    };
+    expect(inCountry("en-GB", "en-US")).toBe("17:46");
+    expect(inCountry("fr-FR", "en-US")).toBe("5:46 PM");
+    expect(inCountry("en-US@posix", "en-GB")).toBe("17:46");
+    expect(inCountry("de-AT")).toBe("5:46 PM"); // the page is in English all the same
+  });
+
+  test("have their signs and units", () => {
+    vi.stubGlobal("navigator", { languages: [] });
+    expect(percentWords(i18n, 24)).toBe("24%");
+    expect([4.2e6, 320e6, 2497e6].map((bytes) => sizeWords(i18n, bytes))).toEqual(["4.2 MB", "320 MB", "2.5 GB"]);
+  });
 });

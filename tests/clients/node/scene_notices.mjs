@@ -85,7 +85,7 @@ play(async () => {
   let arrived = 0;
   let page = null;
   try {
-    const context = await browser.newContext();
+    const context = await browser.newContext({ locale: given.locale ?? "en-US" });
     const { origin } = new URL(given.page);
     const opened = async (url) => {
       page = await openPage(context, given);

@@ -52,6 +52,8 @@ play(async () => {
     tell("hints", { hints: await page.$$eval(`${at("hints")} li`, (all) => all.map((one) => one.textContent)) });
 
     await write(page, given.says[0], 1);
+    const current = page.locator(`${at("conversation")}[aria-current]`);
+    await current.filter({ hasNotText: "Nothing was said" }).waitFor(OLD); // the list knows of it
     tell("asked", { goals: await page.locator(at("goal")).count() });
     await page.fill(`${at("write")} textarea`, given.says[1]);
     await page.keyboard.press("Enter");

@@ -118,7 +118,17 @@ function staged() {
     const event = new MessageEvent(name, { data: JSON.stringify({ timestamp: new Date().toISOString(), ...data }) });
     streams.at(-1)?.dispatchEvent(event);
   };
-  window.cut = () => streams.at(-1)?.onerror?.();
+  const calls = [];
+  window.RTCPeerConnection = class extends RTCPeerConnection {
+    constructor(...given) {
+      super(...given);
+      calls.push(this);
+    }
+  };
+  window.cut = () => {
+    Object.defineProperty(calls.at(-1), "connectionState", { get: () => "failed" });
+    calls.at(-1).dispatchEvent(new Event("connectionstatechange"));
+  };
   AnalyserNode.prototype.getFloatTimeDomainData = (samples) => {
     for (let at = 0; at < samples.length; at += 1) samples[at] = 0.14 * Math.sin(at / 3);
   };
@@ -187,9 +197,12 @@ async function talking(page, ...events) {
   };
   await page.waitForFunction(ready, status("ready"), { timeout: 60_000, polling: 200 });
   await page.evaluate((list) => list.forEach(([name, data]) => window.tell(name, data)), events);
+  await page.mouse.move(0, 0); // nothing looks as if somebody pointed at it
 }
+/** The talk's own menu: a row of the history beside it has one of the same name. */
+const menu = (page) => page.click(`main header ${at("more")}`);
 const large = async (page) => {
-  await page.click(at("more"));
+  await menu(page);
   await page.click('[role="menuitem"] >> nth=0');
 };
 
@@ -215,7 +228,7 @@ const STATES = {
   },
   async workempty(page) {
     await toWork(page);
-    await page.waitForSelector(at("hints"));
+    await page.getByText("Nothing to do").waitFor();
   },
   async moving(page) {
     await toWork(page);
@@ -314,7 +327,9 @@ const STATES = {
   },
   async reconnecting(page) {
     await talking(page, ...TALK, status("ready"));
+    await page.route(/\/(session|sdp)\b/, (route) => route.abort());
     await page.evaluate(() => window.cut());
+    await page.locator(`${at("banner")} button`).waitFor();
   },
   async ended(page) {
     await talking(page, ...TALK, status("ready"));
@@ -344,12 +359,12 @@ const STATES = {
     await page.waitForFunction(() => document.body.dataset.state === "refused");
   },
   async keys(page) {
-    await page.click(at("more"));
+    await menu(page);
     await page.click('[role="menuitem"] >> nth=-1');
   },
   async figures(page) {
     await talking(page, ...TALK, status("ready"));
-    await page.click(at("more"));
+    await menu(page);
     await page.click(at("open-figures"));
     await page.waitForSelector(at("figures"));
   },
@@ -383,7 +398,9 @@ const LOGINS = {
 const LOCKED = Object.keys(LOGINS);
 
 /** A browser tells of each request that is refused. */
-const expected = (state, message) => LOCKED.includes(state) && message.text().includes("401");
+const expected = (state, message) =>
+  (LOCKED.includes(state) && message.text().includes("401")) ||
+  (state === "reconnecting" && message.text().includes("ERR_FAILED"));
 
 async function prepared(page, state) {
   if (!REAL.includes(state)) await page.addInitScript(staged);
@@ -404,6 +421,14 @@ async function prepared(page, state) {
       return route.fulfill({ json: { conversations: some, total: TALKS.length } });
     });
     await page.route("**/conversations/search?*", json({ results: HITS }));
+  }
+  if (state === "ended") {
+    // What was said was told to the page only: the list is to know of it, too.
+    await page.route("**/api/v1/conversations?*", async (route) => {
+      const list = await route.fetch().then((answer) => answer.json());
+      const known = (one) => (one.title ? one : { ...one, preview: "It is on your list for Friday at nine.", message_count: 5 });
+      await route.fulfill({ json: { ...list, conversations: list.conversations.map(known) } });
+    });
   }
   if (state === "historyempty") await page.route("**/api/v1/conversations?*", json({ conversations: [], total: 0 }));
   if (state === "figures") {
@@ -451,23 +476,28 @@ async function kept(page, paper, name) {
   writeFileSync(`${given.folder}/${name}.webp`, Buffer.from(webp, "base64"));
 }
 
+const LIST = "/api/v1/conversations";
+/** The conversations that the server has. */
+async function talks(page) {
+  const { conversations } = await (await page.request.get(`${given.page}${LIST}?limit=50`)).json();
+  return conversations.map(({ id }) => id);
+}
+
 play(async () => {
   const browser = await openBrowser(given);
   try {
     const paper = await browser.newPage();
+    const before = await talks(paper);
     for (const state of given.states ?? Object.keys(STATES))
       for (const [size, [width, height]] of Object.entries(SIZES).filter(([size]) => given.sizes?.includes(size) ?? true))
         for (const colorScheme of given.colours ?? ["light", "dark"]) {
           const name = `${state}-${size}-${colorScheme}`;
           const context = await browser.newContext({
             viewport: { width, height }, colorScheme, locale: state.startsWith("german") ? "de-DE" : "en-GB", bypassCSP: false,
+            // A narrow window may have a keyboard; else it is a phone.
+            ...(width < 500 && state !== "keys" && { isMobile: true, hasTouch: true }),
           });
           const page = await context.newPage();
-          const begun = [];
-          page.on("response", async (response) => {
-            const path = new URL(response.url()).pathname;
-            if (path === "/session" && response.request().method() === "POST") begun.push((await response.json()).conversation_id);
-          });
           const complain = (what) => tell("complaint", { name, what });
           page.on("console", (message) => message.type() === "error" && !expected(state, message) && complain(message.text()));
           page.on("pageerror", (error) => complain(String(error.stack ?? error)));
@@ -487,7 +517,7 @@ play(async () => {
           }
           await page.goto("about:blank"); // which hangs up
           // The list is to be the same in every picture.
-          for (const id of begun) await page.request.delete(`${given.page}/api/v1/conversations/${id}`);
+          for (const id of await talks(page)) if (!before.includes(id)) await page.request.delete(`${given.page}${LIST}/${id}`);
           await context.close();
         }
   } finally {

@@ -45,8 +45,9 @@ function Wide() {
   const { i18n } = useLingui();
   const place = usePlace();
   const locked = useVivavoceState(isLocked);
-  const alone = useVoiceView();
-  const columns = alone ? "grid-cols-1" : "grid-cols-[minmax(15rem,19rem)_minmax(0,1fr)_minmax(17rem,22rem)]";
+  const view = useVoiceView();
+  const alone = view || locked; // empty columns tell nothing
+  const columns = alone ? "grid-cols-1" : "grid-cols-[clamp(14rem,23vw,19rem)_minmax(0,1fr)_clamp(15rem,24vw,22rem)]";
   return (
     <div className={cx("grid h-dvh", columns)}>
       <aside
@@ -55,24 +56,19 @@ function Wide() {
       >
         <header className="flex items-center justify-between px-5 pt-4">
           <Brand />
-          <Tooltip words={i18n._("Settings")}>
-            <Button
-              tone="quiet"
-              size="small icon"
-              data-testid="open-settings"
-              aria-label={i18n._("Settings")}
-              onClick={() => go("settings")}
-            >
-              <Settings aria-hidden="true" />
-            </Button>
-          </Tooltip>
+          {!locked && <ToSettings />}
         </header>
         <div className="min-h-0 flex-1">
           <Later>{!locked && <HistoryPane />}</Later>
         </div>
       </aside>
-      <main className="min-h-0 min-w-0">
-        <Talk approvals={<Approvals />} />
+      <main className="relative min-h-0 min-w-0">
+        <Talk approvals={<Approvals />} header={locked && <Brand />} />
+        {locked && (
+          <div className="absolute top-4 right-5">
+            <ToSettings />
+          </div>
+        )}
       </main>
       <aside className={cx("min-h-0 border-l border-line", alone && "hidden")} aria-label={i18n._("Work")}>
         <Later>{!locked && <WorkPane />}</Later>
@@ -83,6 +79,23 @@ function Wide() {
         </Later>
       </Dialog>
     </div>
+  );
+}
+
+function ToSettings() {
+  const { i18n } = useLingui();
+  return (
+    <Tooltip words={i18n._("Settings")}>
+      <Button
+        tone="quiet"
+        size="small icon"
+        data-testid="open-settings"
+        aria-label={i18n._("Settings")}
+        onClick={() => go("settings")}
+      >
+        <Settings aria-hidden="true" />
+      </Button>
+    </Tooltip>
   );
 }
 

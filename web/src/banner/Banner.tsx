@@ -9,6 +9,7 @@ import { Button } from "../parts/button";
 import { cx } from "../parts/cx";
 import { Preloaded } from "../reach/Preloaded";
 import { known } from "../words/known";
+import { sizeWords } from "../words/region";
 
 const Refused = lazy(() => import("../settings/Refused")); // most never see it
 
@@ -73,7 +74,7 @@ function Strip({ tone, icon, children }: StripProps) {
       <div
         data-testid="banner"
         className={cx(
-          "flex animate-rise items-center gap-3 rounded-card px-4 py-2.5 text-small [&>svg]:size-5 [&>svg]:shrink-0",
+          "flex animate-rise items-center gap-3 rounded-card px-4 py-2.5 text-small [&>svg]:size-5 [&>svg]:shrink-0 [&>svg]:self-start",
           TONES[tone],
         )}
       >
@@ -148,14 +149,10 @@ function Models({ loading }: { loading: Loading }) {
 function Model({ model: { state, received, total } }: { model: ModelStatus }) {
   const { i18n } = useLingui();
   const fetching = state === "fetching" && total > 0;
-  const given = { received: megabytes(received), total: megabytes(total) };
+  const given = { received: sizeWords(i18n, received), total: sizeWords(i18n, total) };
   return (
     <span className="text-quiet tabular-nums">
-      {fetching ? i18n._("{received} of {total} MB", given) : known(i18n, state)}
+      {fetching ? i18n._("{received} of {total}", given) : known(i18n, state)}
     </span>
   );
-}
-
-function megabytes(bytes: number): string {
-  return (bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0);
 }

@@ -37,7 +37,7 @@ const PLACES: Readonly<Record<Line["kind"], string>> = {
   user: "ml-auto w-fit max-w-[85%]",
   assistant: "w-fit wide:max-w-[94%]",
   tool: "w-full max-w-xl",
-  intent: "w-full max-w-md",
+  intent: "w-full max-w-xl",
   due: "w-fit",
 };
 
@@ -89,12 +89,14 @@ function Who({ children }: { children: string }) {
   return <span className="sr-only">{children}: </span>;
 }
 
-/** By voice or in writing; nothing while nobody knows. */
+/** By voice or in writing; nothing while nobody knows. Only what is spoken comes word by word from
+ * the user: its mark is there from the first, so that no line moves at the end. */
 function Way({ line, className }: { line: Line; className: string }) {
   const { i18n } = useLingui();
   const look = cx("size-3.5 shrink-0 text-quiet", className);
-  if (line.spoken === undefined) return null;
-  if (!line.spoken) return <Keyboard className={look} role="img" aria-label={i18n._("in writing")} />;
+  const spoken = line.spoken ?? (line.kind === "user" && !line.done ? true : undefined);
+  if (spoken === undefined) return null;
+  if (!spoken) return <Keyboard className={look} role="img" aria-label={i18n._("in writing")} />;
   const Icon = line.kind === "user" ? Mic : Volume2;
   return <Icon className={look} role="img" aria-label={i18n._("by voice")} />;
 }

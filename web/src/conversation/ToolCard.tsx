@@ -56,7 +56,7 @@ export function ToolCard({ line, asks }: Props) {
 function Head({ line, asks }: Props) {
   const { i18n } = useLingui();
   const { done, failed, note, text, call } = line;
-  const ms = call?.ms ?? null;
+  const ms = call?.ms ? Math.round(call.ms) : 0; // what took no time needs no figure
   const files = call?.files.length ?? 0;
   return (
     <>
@@ -75,10 +75,14 @@ function Head({ line, asks }: Props) {
           </span>
         )}
       </span>
-      {done && (ms !== null || files > 0) && (
+      {done && (ms > 0 || files > 0) && (
         <span className="shrink-0 text-quiet tabular-nums">
-          {files > 0 && `${i18n._("{files, plural, one {# file} other {# files}}", { files })} · `}
-          {ms !== null && durationWords(i18n, ms)}
+          {[
+            files > 0 && i18n._("{files, plural, one {# file} other {# files}}", { files }),
+            ms > 0 && durationWords(i18n, ms),
+          ]
+            .filter(Boolean)
+            .join(" · ")}
         </span>
       )}
     </>

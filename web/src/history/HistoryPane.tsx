@@ -1,7 +1,7 @@
 /** The conversations of before: the newest first, or what a search finds. */
 
 import { useLingui } from "@lingui/react";
-import { type Archive, busy, type History, situation } from "@vivavoce/client";
+import { type Archive, busy, type History, situation, type State } from "@vivavoce/client";
 import { useVivavoce, useVivavoceState } from "@vivavoce/react";
 import { Search } from "lucide-react";
 import { type RefObject, useEffect, useMemo, useRef, useState } from "react";
@@ -28,20 +28,22 @@ export default function HistoryPane() {
   const talking = useVivavoceState(busy);
   const there = useVivavoceState((state) => !["locked", "loading"].includes(situation(state)));
   const conversation = useVivavoceState((state) => state.conversation);
+  const written = useVivavoceState(countWritten);
   const [read, setRead] = useState(false);
   const [naming, setNaming] = useState<{ readonly id: string; readonly name: string } | null>(null);
   const scroller = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    // Once the server is there, and after a talk, which is in the list now.
+    // Once the server is there, and after a talk or a message, which is in the list now.
     if (there) void archive.refresh().then(() => setRead(true));
-  }, [archive, there, talking, conversation]);
+  }, [archive, there, talking, conversation, written]);
   useEffect(() => () => void archive.search(""), [archive]);
 
   const actions = useMemo((): RowActions => {
     const failed = () => toast(i18n._("The file could not be made. Try again."), "bad");
     return {
-      show(id, name) {
-        void archive.show(id, name);
+      show(id, name, message) {
+        if (busy(client.state)) return toast(i18n._("Hang up first: one talk at a time."));
+        void archive.show(id, name, message);
         go("talk");
       },
       talk(id, name) {
@@ -63,7 +65,15 @@ export default function HistoryPane() {
   return (
     <Pane title={i18n._("Conversations")} name="history" scroller={scroller}>
       {read ? (
-        <Found history={history} archive={archive} actions={actions} talking={talking} scroller={scroller} />
+        <Found
+          history={history}
+          archive={archive}
+          actions={actions}
+          talking={talking}
+          live={talking ? conversation : null}
+          here={history.past?.id ?? conversation}
+          scroller={scroller}
+        />
       ) : (
         <Nothing>{i18n._("One moment…")}</Nothing>
       )}
@@ -72,16 +82,27 @@ export default function HistoryPane() {
   );
 }
 
+/** What the list could know of a conversation in writing: as many messages as were stored. */
+function countWritten(state: State): number {
+  if (busy(state)) return 0;
+  const said = state.lines.filter(({ kind, done }) => done && (kind === "user" || kind === "assistant"));
+  return said.length + (state.history.past?.messages.length ?? 0);
+}
+
 interface Props {
   readonly history: History;
   readonly archive: ArchiveActions;
   readonly actions: RowActions;
   /** Then none is opened: one talk at a time. */
   readonly talking: boolean;
+  /** The one that goes on now. */
+  readonly live?: string | null;
+  /** The one that is shown. */
+  readonly here?: string | null;
   readonly scroller: RefObject<HTMLDivElement | null>;
 }
 
-export function Found({ history, archive, actions, talking, scroller }: Props) {
+export function Found({ history, archive, actions, talking, live = null, here = null, scroller }: Props) {
   const { i18n } = useLingui();
   return (
     <>
@@ -93,16 +114,16 @@ export function Found({ history, archive, actions, talking, scroller }: Props) {
             aria-label={i18n._("Search in what was said")}
             placeholder={i18n._("Search in what was said")}
             maxLength={LONGEST}
-            className="pl-10"
+            className="pl-10 text-ellipsis"
             onChange={(event) => void archive.search(event.target.value)}
           />
         </div>
       </div>
       <Problem>{history.problem && known(i18n, history.problem)}</Problem>
       {history.query ? (
-        <Hits history={history} archive={archive} talking={talking} />
+        <Hits history={history} actions={actions} talking={talking} />
       ) : (
-        <List history={history} more={() => void archive.more()} actions={actions} talking={talking} scroller={scroller} />
+        <List history={history} more={() => void archive.more()} actions={actions} talking={talking} live={live} here={here} scroller={scroller} />
       )}
     </>
   );

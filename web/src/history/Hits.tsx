@@ -2,19 +2,18 @@
 
 import { useLingui } from "@lingui/react";
 import { type History, nameOf, pieces, type SearchHit, visible } from "@vivavoce/client";
-import { go } from "../app/place";
 import { Nothing } from "../parts/pane";
 import { known } from "../words/known";
 import { whenWords } from "../words/time";
-import type { ArchiveActions } from "./HistoryPane";
+import type { RowActions } from "./Row";
 
 interface Props {
   readonly history: History;
-  readonly archive: ArchiveActions;
+  readonly actions: Pick<RowActions, "show">;
   readonly talking: boolean;
 }
 
-export function Hits({ history, archive, talking }: Props) {
+export function Hits({ history, actions, talking }: Props) {
   const { i18n } = useLingui();
   const { hits, conversations, problem } = history;
   if (hits === null) return problem ? null : <Nothing>{i18n._("One moment…")}</Nothing>;
@@ -23,10 +22,6 @@ export function Hits({ history, archive, talking }: Props) {
     const info = conversations.find(({ id }) => id === hit.conversation_id);
     return info ? known(i18n, nameOf(info)) : i18n._("A conversation of before");
   };
-  const show = (hit: SearchHit) => {
-    void archive.show(hit.conversation_id, nameFor(hit), hit.message_id);
-    go("talk");
-  };
   return (
     <>
       <p className="pb-2 text-small text-quiet" role="status">
@@ -34,15 +29,15 @@ export function Hits({ history, archive, talking }: Props) {
           ? i18n._("Nothing was found.")
           : i18n._("{count, plural, one {# message} other {# messages}}", { count: hits.length })}
       </p>
-      <ul className="-mx-2">
+      <ul className="-mx-3">
         {hits.map((hit) => (
           <li key={hit.message_id} className="rounded-card hover:bg-well">
             <button
               type="button"
-              className="grid w-full min-w-0 gap-0.5 rounded-card px-3 py-2.5 text-left disabled:opacity-60"
+              className="grid w-full min-w-0 gap-0.5 rounded-card px-3 py-2.5 text-left"
               data-testid="hit"
-              disabled={talking}
-              onClick={() => show(hit)}
+              aria-disabled={talking}
+              onClick={() => actions.show(hit.conversation_id, nameFor(hit), hit.message_id)}
             >
               <span className="truncate font-medium">{nameFor(hit)}</span>
               <span className="line-clamp-3 text-small wrap-anywhere">

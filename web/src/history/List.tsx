@@ -18,10 +18,12 @@ interface Props {
   readonly more: () => void;
   readonly actions: RowActions;
   readonly talking: boolean;
+  readonly live: string | null;
+  readonly here: string | null;
   readonly scroller: RefObject<HTMLDivElement | null>;
 }
 
-export function List({ history, more, actions, talking, scroller }: Props) {
+export function List({ history, more, actions, talking, live, here, scroller }: Props) {
   const { i18n } = useLingui();
   const { conversations, total, reading, problem } = history;
   const list = useRef<HTMLUListElement>(null);
@@ -66,7 +68,7 @@ export function List({ history, more, actions, talking, scroller }: Props) {
       <ul
         ref={list}
         aria-label={i18n._("Conversations")}
-        className="relative -mx-2"
+        className="relative -mx-3"
         style={{ height: rows.getTotalSize() }}
         onBlur={() => setFocused(null)}
       >
@@ -84,7 +86,7 @@ export function List({ history, more, actions, talking, scroller }: Props) {
                 style={{ transform: `translateY(${start - above}px)` }}
                 onFocus={() => setFocused(index)}
               >
-                <Row one={one} history={history} actions={actions} talking={talking} />
+                <Row one={one} history={history} actions={actions} talking={talking} live={one.id === live} here={one.id === here} />
               </li>
             )
           );

@@ -7,13 +7,15 @@ import { type MouseEvent, useRef } from "react";
 import { Badge } from "../parts/badge";
 import { Button } from "../parts/button";
 import { Menu, MenuItem } from "../parts/menu";
+import type { I18n } from "../words/i18n";
 import { known } from "../words/known";
 import { whenWords } from "../words/time";
 import type { Format } from "./file";
 import { typeWords } from "./words";
 
 export interface RowActions {
-  show(id: string, name: string): void;
+  /** Opens it, at a message where one was found. */
+  show(id: string, name: string, message?: string): void;
   talk(id: string, name: string): void;
   rename(id: string, name: string): void;
   save(id: string, format: Format): void;
@@ -27,6 +29,10 @@ interface Props {
   readonly history: History;
   readonly actions: RowActions;
   readonly talking: boolean;
+  /** It is what is talked about now: what the list knows of it is from before. */
+  readonly live: boolean;
+  /** It is the one that is shown. */
+  readonly here: boolean;
 }
 
 export function Row(props: Props) {
@@ -43,31 +49,38 @@ export function Row(props: Props) {
   );
 }
 
-function Item({ one, history, actions, talking }: Props) {
+function Item({ one, actions, talking, live, here }: Props) {
   const { i18n } = useLingui();
-  const preview = previewOf(one);
+  const name = shownName(i18n, one, live);
+  const preview = live ? null : previewOf(one);
   const badge = badgeOf(one);
   return (
     <button
       type="button"
-      className="grid w-full min-w-0 gap-0.5 rounded-card px-3 py-2.5 text-left disabled:opacity-60"
+      className="grid w-full min-w-0 gap-0.5 rounded-card px-3 py-2.5 text-left"
       data-testid="conversation"
-      aria-current={history.past?.id === one.id ? "true" : undefined}
-      disabled={talking}
-      onClick={() => actions.show(one.id, nameOf(one))}
+      aria-current={live || here ? "true" : undefined}
+      aria-disabled={talking}
+      onClick={() => actions.show(one.id, name)}
     >
-      <span className="truncate pr-8 font-medium">{known(i18n, nameOf(one))}</span>
+      <span className="truncate pr-8 font-medium">{name}</span>
       {preview && <span className="truncate text-small text-quiet">{preview}</span>}
       <span className="flex flex-wrap items-center gap-x-2 gap-y-1 text-tiny text-quiet">
         <Type type={one.context_type} intent={one.extracted_intent} />
         {badge && <Badge tone="accent">{known(i18n, badge)}</Badge>}
-        <span>
-          {whenWords(i18n, one.last_message_at ?? one.created_at)} ·{" "}
-          {i18n._("{count, plural, one {# message} other {# messages}}", { count: one.message_count })}
-        </span>
+        {live ? <Badge tone="good">{i18n._("Now")}</Badge> : <span>{sizeAndTime(i18n, one)}</span>}
       </span>
     </button>
   );
+}
+
+function shownName(i18n: I18n, one: ConversationInfo, live: boolean): string {
+  return live && !one.title ? i18n._("This conversation") : known(i18n, nameOf(one));
+}
+
+function sizeAndTime(i18n: I18n, { last_message_at: at, created_at: begun, message_count: count }: ConversationInfo): string {
+  const when = whenWords(i18n, at ?? begun);
+  return count > 0 ? `${when} · ${i18n._("{count, plural, one {# message} other {# messages}}", { count })}` : when;
 }
 
 /** What kind it is, where the intent does not say the same. */
@@ -84,9 +97,9 @@ const INTENTS = new Map([
   ["reschedule", "RESCHEDULE_TASK"],
 ]);
 
-function More({ one, actions, talking }: Props) {
+function More({ one, actions, talking, live }: Props) {
   const { i18n } = useLingui();
-  const name = nameOf(one);
+  const name = shownName(i18n, one, live);
   return (
     <Menu
       trigger={
@@ -146,7 +159,7 @@ function Doomed({ history, actions }: Props) {
   return (
     <div
       ref={asked}
-      className="mx-2 mb-2 grid animate-rise gap-3 rounded-card bg-bad-tint p-3 text-small"
+      className="mx-3 mb-2 grid animate-rise gap-3 rounded-card bg-bad-tint p-3 text-small"
       role="group"
       aria-label={i18n._("Delete it?")}
     >

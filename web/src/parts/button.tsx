@@ -10,12 +10,12 @@ const look = cva(
   {
     variants: {
       tone: {
-        main: "bg-accent text-on-accent enabled:hover:opacity-90",
-        live: "bg-live text-on-live enabled:hover:opacity-90",
+        main: "bg-accent text-on-accent enabled:hover:bg-[color-mix(in_oklab,var(--color-accent)_88%,var(--color-ink))]",
+        live: "bg-live text-on-live enabled:hover:bg-[color-mix(in_oklab,var(--color-live)_88%,var(--color-ink))]",
         plain: "border border-line bg-card text-ink enabled:hover:bg-well",
         soft: "bg-tint text-ink enabled:hover:bg-well",
         quiet: "text-quiet enabled:hover:bg-well enabled:hover:text-ink",
-        bad: "bg-bad-tint text-bad enabled:hover:opacity-80",
+        bad: "bg-bad-tint text-bad enabled:hover:bg-[color-mix(in_oklab,var(--color-bad-tint)_90%,var(--color-bad))]",
       },
       size: {
         small: "min-h-9 px-3.5 text-small [&_svg]:size-4",

@@ -13,7 +13,9 @@ import {
 } from "@vivavoce/client";
 import { createStore } from "zustand/vanilla";
 import { go } from "../app/place";
+import { i18n } from "../words/i18n";
 import { type Opening, openingOf, without } from "./opening";
+import { leaveWords } from "./words";
 import type { Opened } from "./worker/desk";
 
 const UPDATE_MS = 60 * 60 * 1000; // a page that stays open asks so often whether there is a newer one
@@ -54,6 +56,7 @@ export class Reach {
   }
 
   start(): void {
+    i18n.on("change", () => void leaveWords(i18n));
     addEventListener("beforeinstallprompt", (event) => {
       event.preventDefault(); // the page has a button of its own
       this.#prompt = event as InstallPrompt;

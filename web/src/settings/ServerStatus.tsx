@@ -3,8 +3,10 @@
 import { useLingui } from "@lingui/react";
 import type { EngineStatus, ModelStatus, ReadyResponse, StatusResponse } from "@vivavoce/client";
 import type { I18n } from "../words/i18n";
+import { cx } from "../parts/cx";
 import { Problem } from "../parts/pane";
 import { known } from "../words/known";
+import { percentWords, sizeWords } from "../words/region";
 import { Section } from "./Section";
 import { useReady, useStatus } from "./server";
 
@@ -96,16 +98,12 @@ function Model({ model: { name, state, received, total, error } }: { model: Mode
     <li className="grid gap-1 text-small">
       <div className="flex justify-between gap-4">
         <span className="wrap-anywhere">{name}</span>
-        <span className="shrink-0 text-quiet tabular-nums">
-          {state === "fetching" ? i18n._("{part} % of {total} MB", { part, total: megabytes(total) }) : known(i18n, state)}
+        <span className={cx("shrink-0 tabular-nums", state === "failed" ? "text-bad" : "text-quiet")}>
+          {state === "fetching" ? i18n._("{part} of {total}", { part: percentWords(i18n, part), total: sizeWords(i18n, total) }) : known(i18n, state)}
         </span>
       </div>
       {state === "fetching" && <progress className="bar" max={100} value={part} aria-label={name} />}
       <Problem>{error}</Problem>
     </li>
   );
-}
-
-function megabytes(bytes: number): string {
-  return (bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0);
 }

@@ -15,6 +15,7 @@ import {
 } from "@vivavoce/client";
 import type { I18n } from "../words/i18n";
 import { known } from "../words/known";
+import { percentWords } from "../words/region";
 import { after } from "./sound";
 
 export const PARTS = [
@@ -196,7 +197,7 @@ async function microphone(i18n: I18n, { listen }: Probes): Promise<Verdict> {
     if (level === 0) {
       return bad(i18n._("It is open, but only silence comes. Is it switched off at the device, or is another one meant?"));
     }
-    return good(i18n._("It is open and hears ({percent} % of loud).", { percent: Math.round(100 * level) }));
+    return good(i18n._("It is open, and its level went up to {level}.", { level: percentWords(i18n, Math.round(100 * level)) }));
   } catch (fault) {
     const refusal = faultWords(fault);
     return { ...bad(known(i18n, refusal)), refusal };

@@ -28,7 +28,7 @@ interface Props {
 export function Dock({ large, view, press }: Props) {
   const state = useVivavoceState();
   const off = unread(state);
-  const orb = <OrbButton large={large} view={view} talking={busy(state)} off={off} press={press} />;
+  const orb = <OrbButton large={large} view={view} modest={failed(state)} talking={busy(state)} off={off} press={press} />;
   const words = <StateWords state={state} large={large} />;
   const buttons = <Buttons state={state} large={large} off={off} press={press} />;
   if (!large) {
@@ -52,17 +52,20 @@ export function Dock({ large, view, press }: Props) {
 interface OrbProps {
   readonly large: boolean;
   readonly view: boolean;
+  /** A small screen needs the room for what went wrong. */
+  readonly modest: boolean;
   readonly talking: boolean;
   readonly off: boolean;
   readonly press: () => void;
 }
 
 /** In a talk it leads to the large view; before one it begins it, as the button does that has the words. */
-function OrbButton({ large, view, talking, off, press }: OrbProps) {
+function OrbButton({ large, view, modest, talking, off, press }: OrbProps) {
   const { i18n } = useLingui();
   const look = cx(
     "group relative shrink-0 rounded-full",
     !large ? "size-11" : view ? "size-[min(42dvh,17rem)]" : "size-[min(28dvh,13rem)]",
+    large && modest && "max-wide:size-[min(18dvh,8rem)] short:size-20",
   );
   const orb = <VoiceOrb className="block size-full" />;
   if (talking && !view) {

@@ -7,6 +7,7 @@ import type { ReactNode } from "react";
 import { useApi } from "../app/query";
 import { Nothing, Problem } from "../parts/pane";
 import { known } from "../words/known";
+import { regionOf } from "../words/region";
 import { durationWords } from "../words/time";
 
 const SESSIONS = 5; // of a conversation, the last ones
@@ -18,12 +19,12 @@ export default function Figures({ conversation }: { conversation: string }) {
   if (error) return <Problem>{known(i18n, faultWords(error))}</Problem>;
   if (!data) return <Nothing>{i18n._("One moment…")}</Nothing>;
   const { turns, cost, input, output, models, estimated } = data;
-  const money = new Intl.NumberFormat(i18n.locale, {
+  const money = new Intl.NumberFormat(regionOf(i18n), {
     style: "currency",
     currency: "USD",
     maximumFractionDigits: cost > 0 && cost < 0.1 ? 4 : 2,
   });
-  const number = new Intl.NumberFormat(i18n.locale);
+  const number = new Intl.NumberFormat(regionOf(i18n));
   const firsts = turns.flatMap(({ first_sound_ms: ms }) => (ms == null ? [] : [ms]));
   return (
     <div className="grid gap-5" data-testid="figures">
@@ -54,7 +55,7 @@ function Figure({ name, children }: { name: string; children: ReactNode }) {
 
 function Turns({ turns }: { turns: readonly TurnTrace[] }) {
   const { i18n } = useLingui();
-  const time = new Intl.DateTimeFormat(i18n.locale, { timeStyle: "short" });
+  const time = new Intl.DateTimeFormat(regionOf(i18n), { timeStyle: "short" });
   const took = (ms: number | null | undefined) => (ms == null ? "–" : durationWords(i18n, ms));
   return (
     <div className="overflow-x-auto" tabIndex={0} role="group" aria-label={i18n._("The last answers")}>

@@ -15,7 +15,7 @@ export function Shortcuts() {
     [i18n._("Shift+Enter"), i18n._("A new line")],
   ];
   return (
-    <dl className="grid gap-2.5">
+    <dl className="grid gap-2.5 pt-1">
       {rows.map(([keys, what]) => (
         <div key={keys} className="flex items-baseline justify-between gap-6">
           <dt className="order-last">

@@ -6,6 +6,7 @@ import { busy, pastLines, situation, type State } from "@vivavoce/client";
 import { useVivavoce, useVivavoceState } from "@vivavoce/react";
 import { ArrowLeft, Ellipsis, Gauge, Keyboard, Maximize2, SquarePen } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useMedia } from "../app/media";
 import { Banner } from "../banner/Banner";
 import { Nothing, Older } from "../conversation/Edges";
 import { Transcript } from "../conversation/Transcript";
@@ -15,7 +16,8 @@ import { cx } from "../parts/cx";
 import { Dialog } from "../parts/dialog";
 import { Menu, MenuItem } from "../parts/menu";
 import { Problem } from "../parts/pane";
-import { goesOn } from "../words/talk";
+import { failed, goesOn } from "../words/talk";
+import { HintList } from "../work/HintList";
 import { Composer } from "./Composer";
 import { Dock } from "./Dock";
 import { Hints } from "./Hints";
@@ -40,6 +42,7 @@ export function Talk({ approvals, header }: Props) {
   const lines = useVivavoceState((state) => state.lines);
   const talking = useVivavoceState(busy);
   const locked = useVivavoceState((state) => situation(state) === "locked");
+  const stuck = useVivavoceState(failed); // the banner says what to do, and has the room
   const asked = useVivavoceState(asking);
   const view = useView();
   const press = usePress();
@@ -49,6 +52,7 @@ export function Talk({ approvals, header }: Props) {
   const client = useVivavoce();
   if (locked) return <Login header={header} />;
   const bare = shown.length === 0 && asked.length === 0;
+  const empty = past ? <Nothing past={past} /> : bare && !stuck && (talking ? <Could /> : <Hints />);
   const large = bare || view;
   return (
     <section
@@ -65,11 +69,11 @@ export function Talk({ approvals, header }: Props) {
         written={past !== null && !talking}
         target={past?.target ?? null}
         caption={view}
-        empty={past ? <Nothing past={past} /> : bare && !talking && <Hints />}
+        empty={empty}
         top={past && !past.live && <Older past={past} older={() => void client.archive.older()} />}
       />
       {large && (
-        <div className={cx(bare && !view && "flex-[1.5]")}>
+        <div className={cx(bare && !view && "wide:flex-[1.5]")}>
           <Dock large view={view} press={press} />
         </div>
       )}
@@ -82,6 +86,15 @@ export function Talk({ approvals, header }: Props) {
         </div>
       </div>
     </section>
+  );
+}
+
+/** The microphone is open, and nobody knows what to say. */
+function Could() {
+  return (
+    <div className="mx-auto mt-auto mb-6 max-w-md">
+      <HintList />
+    </div>
   );
 }
 
@@ -118,6 +131,7 @@ function Header({ view, children }: { view: boolean; children: ReactNode }) {
   const client = useVivavoce();
   const keeps = useVivavoceState((state) => !busy(state) && goesOn(state));
   const conversation = useVivavoceState((state) => state.history.past?.id ?? state.conversation);
+  const keyboard = useMedia("(any-hover: hover)"); // where nothing can hover there are only fingers
   const [opened, setOpened] = useState<"figures" | "keys" | null>(null);
   const anew = () => {
     client.archive.leave();
@@ -131,12 +145,12 @@ function Header({ view, children }: { view: boolean; children: ReactNode }) {
   return (
     <header
       className={cx(
-        "mx-auto flex min-h-16 w-full items-center justify-between gap-2 px-5",
-        !view && "max-w-3xl",
+        "mx-auto min-h-16 w-full items-center gap-2 px-5",
+        view ? "grid grid-cols-[1fr_auto_1fr]" : "flex max-w-3xl justify-between",
       )}
     >
       {view ? (
-        <Button tone="quiet" className="-ml-3" data-testid="back" onClick={() => showVoiceView(false)}>
+        <Button tone="quiet" className="-ml-3 justify-self-start" data-testid="back" onClick={() => showVoiceView(false)}>
           <ArrowLeft aria-hidden="true" />
           {i18n._("Back")}
         </Button>
@@ -144,7 +158,7 @@ function Header({ view, children }: { view: boolean; children: ReactNode }) {
         <div className="min-w-0">{children}</div>
       )}
       {view && <h2 className="font-voice text-title italic">{i18n._("Voice chat")}</h2>}
-      <div className="flex shrink-0 items-center gap-1">
+      <div className="flex shrink-0 items-center justify-end gap-1">
         {keeps && !view && (
           <Button tone="quiet" data-testid="new" onClick={anew}>
             <SquarePen aria-hidden="true" />
@@ -162,10 +176,12 @@ function Header({ view, children }: { view: boolean; children: ReactNode }) {
               {i18n._("Cost and speed")}
             </MenuItem>
           )}
-          <MenuItem onSelect={() => setOpened("keys")}>
-            <Keyboard aria-hidden="true" />
-            {i18n._("Keys")}
-          </MenuItem>
+          {keyboard && (
+            <MenuItem onSelect={() => setOpened("keys")}>
+              <Keyboard aria-hidden="true" />
+              {i18n._("Keys")}
+            </MenuItem>
+          )}
         </Menu>
       </div>
       <Dialog open={opened === "figures"} close={() => setOpened(null)} title={i18n._("Cost and speed")}>

@@ -4,7 +4,10 @@
 import type { I18n } from "@lingui/core";
 
 export function known(i18n: I18n, text: string): string {
-  return text in i18n.messages ? i18n._(text) : text;
+  if (text in i18n.messages) return i18n._(text);
+  const number = /\d+/.exec(text)?.[0];
+  const id = number ? text.replace(number, "{number}") : text;
+  return number && id in i18n.messages ? i18n._(id, { number }) : text;
 }
 
 export const STATES = [
@@ -77,7 +80,30 @@ export const FAULTS = [
   /*i18n*/ "The server does not answer.",
   /*i18n*/ "This token is not right.",
   /*i18n*/ "The microphone is gone. Plug it in, then try again.",
+  /*i18n*/ "The server answered {number}.",
+  /*i18n*/ "The server is not ready.",
+  /*i18n*/ "The server does not know this session any more.",
+  /*i18n*/ "The connection was lost.",
+  /*i18n*/ "This browser has no WebRTC.",
+  /*i18n*/ "WebRTC did not connect in time.",
+  /*i18n*/ "WebRTC finds no network interface.",
+  /*i18n*/ "WebRTC could not connect.",
+  /*i18n*/ "The WebSocket for the sound was closed at once.",
+  /*i18n*/ "The WebSocket for the sound was refused.",
+  /*i18n*/ "The WebSocket for the sound did not open in time.",
   /*i18n*/ "No answer yet. It is kept when it comes: look again in a while.",
+];
+
+export const TALKS = [
+  /*i18n*/ "Nothing was said",
+  /*i18n*/ "Still there? Without a word this ends in {number} seconds.",
+  /*i18n*/ "This conversation ends in {number} seconds.",
+  /*i18n*/ "This server stops. One moment, I look for another.",
+  /*i18n*/ "The conversation has ended.",
+  /*i18n*/ "Ended, since nobody said a word for a while.",
+  /*i18n*/ "Ended: it was as long as it may be.",
+  /*i18n*/ "Ended: no call came about.",
+  /*i18n*/ "Ended: the server was shut down.",
 ];
 
 export const NOTICES = [

@@ -2,6 +2,7 @@
  * part: then the user's own words stand there. Pure. */
 
 import type { I18n } from "@lingui/core";
+import { regionOf } from "./region";
 
 const DAYS = ["MO", "TU", "WE", "TH", "FR", "SA", "SU"];
 const TELLABLE = new Set(["FREQ", "INTERVAL", "BYDAY", "BYMONTHDAY", "COUNT", "UNTIL", "BYHOUR", "BYMINUTE", "WKST"]);
@@ -59,10 +60,10 @@ function setWords(i18n: I18n, days: readonly string[]): string | null {
 }
 
 function daysWords(i18n: I18n, days: readonly string[]): string {
-  const format = new Intl.DateTimeFormat(i18n.locale, { weekday: "long", timeZone: "UTC" });
+  const format = new Intl.DateTimeFormat(regionOf(i18n), { weekday: "long", timeZone: "UTC" });
   const sorted = DAYS.filter((day) => days.includes(day));
   const names = sorted.map((day) => format.format(MONDAY + DAYS.indexOf(day) * DAY_MS));
-  return new Intl.ListFormat(i18n.locale).format(names);
+  return new Intl.ListFormat(regionOf(i18n)).format(names);
 }
 
 function endWords(i18n: I18n, parts: Map<string, string>): string[] {
@@ -70,7 +71,7 @@ function endWords(i18n: I18n, parts: Map<string, string>): string[] {
   const [, year, month, day] = /^(\d{4})-?(\d\d)-?(\d\d)/.exec(parts.get("UNTIL") ?? "") ?? [];
   if (year) {
     const at = Date.UTC(Number(year), Number(month) - 1, Number(day));
-    const date = new Date(at).toLocaleDateString(i18n.locale, { dateStyle: "medium", timeZone: "UTC" });
+    const date = new Date(at).toLocaleDateString(regionOf(i18n), { dateStyle: "medium", timeZone: "UTC" });
     words.push(i18n._("until {date}", { date }));
   }
   const count = parts.get("COUNT");

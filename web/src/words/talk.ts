@@ -1,33 +1,32 @@
 /** The talk in words: what it is doing, and what the button does. */
 
 import type { I18n } from "@lingui/core";
-import { busy, progress, situation, type State, words } from "@vivavoce/client";
+import { busy, progress, situation, type State, visible, words } from "@vivavoce/client";
 import { known } from "./known";
+import { percentWords } from "./region";
 
 export function stateWords(i18n: I18n, state: State): string {
-  const tools = toolNames(state);
   const part = progress(state.loading);
   switch (situation(state)) {
     case "listening":
-      if (state.muted) return known(i18n, words(state));
-      return tools ? i18n._("Listening, while {tools} runs", { tools }) : i18n._("Listening");
+      return state.muted ? i18n._("Muted") : i18n._("Listening"); // what runs meanwhile is below
     case "tool":
-      return tools ? i18n._("Running {tools}", { tools }) : known(i18n, words(state));
+      return toolsWords(i18n, state) ?? known(i18n, words(state));
     case "loading":
-      return part === null ? known(i18n, words(state)) : i18n._("Loading models, {part} %", { part });
+      return part === null ? known(i18n, words(state)) : i18n._("Loading models, {part}", { part: percentWords(i18n, part) });
     default:
       return known(i18n, words(state));
   }
 }
 
-/** What can be done about it, below its words. */
+/** What can be done about it, or what goes on beside it, below its words. */
 export function hintWords(i18n: I18n, state: State): string | null {
   const now = situation(state);
   if (state.muted && busy(state) && !["asking", "connecting", "loading"].includes(now)) {
     const touch = globalThis.matchMedia?.("(pointer: coarse)").matches ?? false;
-    return touch ? i18n._("Hold the microphone to speak") : i18n._("Hold Space to speak");
+    return touch ? i18n._("Hold mic to speak") : i18n._("Hold Space to speak");
   }
-  return null;
+  return now === "listening" ? toolsWords(i18n, state) : null;
 }
 
 /** It is red, and there is something to try again. */
@@ -35,13 +34,16 @@ export function failed(state: State): boolean {
   return ["refused", "failed"].includes(situation(state));
 }
 
-/** Those that run: one that waits for a yes does not. */
-function toolNames(state: State): string {
-  const asking = state.work.approvals.map((one) => one.call_id);
-  return state.tools
-    .filter(({ callId }) => !asking.includes(callId))
-    .map(({ name, percentage }) => (percentage === null ? name : `${name} (${percentage} %)`))
-    .join(", ");
+/** What runs, as its card says it; one that waits for a yes does not run. How far it is stands on
+ * the card alone: here each step would be read out. */
+function toolsWords(i18n: I18n, { work, tools, lines }: State): string | null {
+  const asking = work.approvals.map((one) => one.call_id);
+  const running = tools.filter(({ callId }) => !asking.includes(callId));
+  const [only] = running;
+  if (!only) return null;
+  if (running.length > 1) return i18n._("{count} tools are running", { count: running.length });
+  const card = lines.find(({ id }) => id === only.callId);
+  return visible(card?.text || only.name);
 }
 
 /** What is on the page goes on with the button, and is not begun anew. */

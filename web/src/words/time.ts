@@ -1,6 +1,7 @@
 /** Times in words of the page's language. */
 
 import type { I18n } from "@lingui/core";
+import { regionOf } from "./region";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -11,7 +12,7 @@ export function agoWords(i18n: I18n, at: string | null | undefined, now = Date.n
   const passed = now - Date.parse(at ?? "");
   if (!Number.isFinite(passed)) return "";
   if (passed < MINUTE) return i18n._("just now");
-  const format = new Intl.RelativeTimeFormat(i18n.locale, { numeric: "auto" });
+  const format = new Intl.RelativeTimeFormat(regionOf(i18n), { numeric: "auto" });
   if (passed < HOUR) return format.format(-Math.floor(passed / MINUTE), "minute");
   if (passed < DAY) return format.format(-Math.floor(passed / HOUR), "hour");
   return format.format(-Math.floor(passed / DAY), "day");
@@ -22,7 +23,7 @@ export function whenWords(i18n: I18n, at: string | null, now = Date.now()): stri
   const time = Date.parse(at ?? "");
   if (!Number.isFinite(time)) return "";
   if (now - time < LONG_AGO) return agoWords(i18n, at, now);
-  return new Date(time).toLocaleDateString(i18n.locale, { dateStyle: "medium" });
+  return new Date(time).toLocaleDateString(regionOf(i18n), { dateStyle: "medium" });
 }
 
 /** How long something took. */
@@ -31,7 +32,7 @@ export function durationWords(i18n: I18n, ms: number): string {
   const seconds = ms / 1000;
   if (seconds >= 60) return countdownWords(i18n, Math.round(seconds));
   const digits = seconds < 10 ? 1 : 0;
-  const shown = new Intl.NumberFormat(i18n.locale, { maximumFractionDigits: digits }).format(seconds);
+  const shown = new Intl.NumberFormat(regionOf(i18n), { maximumFractionDigits: digits }).format(seconds);
   return i18n._("{seconds} s", { seconds: shown });
 }
 
@@ -50,7 +51,7 @@ export function planWords(i18n: I18n, at: string, now = Date.now()): string {
 }
 
 export function clockWords(i18n: I18n, at: string): string {
-  return new Date(at).toLocaleTimeString(i18n.locale, { hour: "numeric", minute: "2-digit" });
+  return new Date(at).toLocaleTimeString(regionOf(i18n), { timeStyle: "short" });
 }
 
 /** How many days away, by the calendar here. */
@@ -61,12 +62,12 @@ export function daysFrom(date: Date, now: number): number {
 
 function dayWords(i18n: I18n, date: Date, days: number): string {
   const near = Math.abs(days) <= 1;
-  if (near) return capital(new Intl.RelativeTimeFormat(i18n.locale, { numeric: "auto" }).format(days, "day"), i18n);
+  if (near) return capital(new Intl.RelativeTimeFormat(regionOf(i18n), { numeric: "auto" }).format(days, "day"), i18n);
   const year = date.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" as const };
-  if (days > 0 && days < 7) return date.toLocaleDateString(i18n.locale, { weekday: "long" });
-  return date.toLocaleDateString(i18n.locale, { weekday: "short", day: "numeric", month: "short", ...year });
+  if (days > 0 && days < 7) return date.toLocaleDateString(regionOf(i18n), { weekday: "long" });
+  return date.toLocaleDateString(regionOf(i18n), { weekday: "short", day: "numeric", month: "short", ...year });
 }
 
-function capital(words: string, i18n: I18n): string {
+export function capital(words: string, i18n: I18n): string {
   return words.charAt(0).toLocaleUpperCase(i18n.locale) + words.slice(1);
 }

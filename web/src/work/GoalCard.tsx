@@ -8,6 +8,7 @@ import { Button } from "../parts/button";
 import { Card } from "../parts/card";
 import { cx } from "../parts/cx";
 import { Menu, MenuItem } from "../parts/menu";
+import { regionOf } from "../words/region";
 import { planWords } from "../words/time";
 import { Tick } from "./Tick";
 
@@ -78,7 +79,7 @@ function Until({ goal }: { goal: GoalView }) {
   const { i18n } = useLingui();
   const { timeline, target_at: at } = goal;
   if (!timeline && !at) return null;
-  const date = at && new Date(at).toLocaleDateString(i18n.locale, { dateStyle: "medium" });
+  const date = at && new Date(at).toLocaleDateString(regionOf(i18n), { dateStyle: "medium" });
   const late = at !== null && Date.parse(at) < Date.now();
   return (
     <p className={cx("text-tiny text-quiet", late && "font-medium text-bad")}>
@@ -115,7 +116,7 @@ function Steps({ goal, labelledBy, step }: StepsProps) {
         ))}
       </ul>
       {steps.length > SHOWN && (
-        <Button tone="quiet" className="justify-self-start" aria-expanded={all} onClick={() => setAll(!all)}>
+        <Button tone="quiet" className="ml-6 justify-self-start" aria-expanded={all} onClick={() => setAll(!all)}>
           {all ? i18n._("Fewer steps") : i18n._("All {count} steps", { count: steps.length })}
         </Button>
       )}

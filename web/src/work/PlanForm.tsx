@@ -10,6 +10,7 @@ import { Field, Input, Select, TextArea } from "../parts/input";
 import { Problem } from "../parts/pane";
 import { known } from "../words/known";
 import { recurrenceWords } from "../words/recurrence";
+import { capital } from "../words/time";
 import { laterTimes, localInput } from "./groups";
 import type { GoalWish, TodoWish } from "./plans";
 
@@ -57,7 +58,7 @@ function Kind({ name, on, choose }: { name: string; on: boolean; choose: () => v
     <label
       className={cx(
         "grid min-h-9 cursor-pointer place-items-center rounded-full text-small font-medium text-quiet has-focus-visible:outline-2 has-focus-visible:outline-accent",
-        on && "bg-card text-ink shadow-lifted",
+        on && "bg-raised text-ink shadow-lifted",
       )}
     >
       <input type="radio" name="kind" className="sr-only" checked={on} onChange={choose} />
@@ -91,7 +92,7 @@ function TodoForm({ todo, save, close }: { todo: TodoView | null; save: Props["s
           <Input id={id} name="title" autoFocus required pattern=".*\S.*" maxLength={LONGEST.title} value={title} onChange={(e) => setTitle(e.target.value)} />
         )}
       </Field>
-      <Field label={i18n._("Reminded")}>
+      <Field label={i18n._("Remind me")}>
         {(id) => (
           <Select id={id} name="trigger" value={placed ? "place" : "time"} onChange={(e) => setPlaced(e.target.value === "place")}>
             <option value="time">{i18n._("At a time")}</option>
@@ -117,7 +118,7 @@ function TodoForm({ todo, save, close }: { todo: TodoView | null; save: Props["s
               <Select id={id} name="rule" value={rule} onChange={(e) => setRule(e.target.value)}>
                 {rules.map((one) => (
                   <option key={one} value={one}>
-                    {one ? recurrenceWords(i18n, one, todo?.recurrence_words) : i18n._("no")}
+                    {one ? capital(recurrenceWords(i18n, one, todo?.recurrence_words), i18n) : i18n._("Never")}
                   </option>
                 ))}
               </Select>

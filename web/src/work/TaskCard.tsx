@@ -9,6 +9,7 @@ import { Card } from "../parts/card";
 import { cx } from "../parts/cx";
 import { Problem } from "../parts/pane";
 import { known } from "../words/known";
+import { percentWords } from "../words/region";
 import { agoWords } from "../words/time";
 import { Ask } from "./Ask";
 import type { WorkActions } from "./WorkPane";
@@ -53,7 +54,7 @@ function Going({ task, acting, fault, actions }: Props) {
             value={percentage}
             aria-label={i18n._("{name}, progress", { name: task.title })}
           />
-          <span className="text-tiny whitespace-nowrap text-quiet tabular-nums">{percentage} %</span>
+          <span className="text-tiny whitespace-nowrap text-quiet tabular-nums">{percentWords(i18n, percentage)}</span>
         </div>
       )}
       {question ? (
@@ -110,7 +111,7 @@ function Ended({ task, fresh, actions }: Props) {
       <summary className="flex cursor-pointer list-none items-center gap-2.5">
         {fresh && (
           <span
-            className="size-2 shrink-0 rounded-full bg-live"
+            className="size-2 shrink-0 rounded-full bg-accent"
             role="img"
             aria-label={i18n._("New:")}
           />

@@ -5,6 +5,7 @@ import { type Due, faultWords, type GoalView, situation, type TodoView, visible,
 import { useVivavoce, useVivavoceState } from "@vivavoce/react";
 import { Plus } from "lucide-react";
 import { type ReactNode, useCallback, useId, useMemo, useState } from "react";
+import { useWide } from "../app/media";
 import { Button } from "../parts/button";
 import { Dialog } from "../parts/dialog";
 import { Nothing, Pane, Problem } from "../parts/pane";
@@ -169,10 +170,11 @@ function Section({ name, testid, spaced = false, children }: SectionProps) {
 
 function Empty() {
   const { i18n } = useLingui();
+  const wide = useWide();
   return (
     <div className="grid gap-4 py-4">
       <Nothing>{i18n._("Nothing to do. What you hand over, and what you want to be reminded of, is here.")}</Nothing>
-      <HintList />
+      {!wide && <HintList />} {/* else the talk beside it has them */}
     </div>
   );
 }

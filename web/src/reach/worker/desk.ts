@@ -2,6 +2,7 @@
  * and opens the page. It says when a button did nothing. */
 
 import { type Notice, noticeOf, placeOf, type Shown, shownOf } from "./notice";
+import type { Words } from "./words";
 
 const PATIENCE_MS = 15_000;
 const LOOK_MS = 5000; // at what a button did, before it goes by itself
@@ -24,6 +25,8 @@ export interface DeskPorts {
   /** How many notices wait, on the app's icon. */
   badge(count: number): Promise<void>;
   pause(ms: number): Promise<void>;
+  /** What the page left here, in its language. */
+  words(): Promise<Words>;
 }
 
 /** What the page hears where it was open already. */
@@ -32,6 +35,9 @@ export interface Opened {
   readonly url: string;
 }
 
+/** What is shown where nobody knows what there is. */
+const NEWS = { kind: "", tag: "news", url: "/", key: "", expires_at: "", actions: [] };
+
 export class Desk {
   constructor(private readonly ports: DeskPorts) {}
 
@@ -39,9 +45,10 @@ export class Desk {
   async received(told: unknown): Promise<void> {
     const notice = noticeOf(told);
     if (notice === null) {
-      await this.ports.show("Vivavoce", this.#plain("There is news. Open the page to see it."));
+      const body = "There is news. Open the page to see it.";
+      await this.#show({ ...NEWS, title: "Vivavoce", body, at: new Date().toISOString() });
     } else {
-      await this.ports.show(notice.title, shownOf(notice, this.ports.scope));
+      await this.#show(notice);
     }
     await this.#count();
   }
@@ -117,15 +124,13 @@ export class Desk {
     silent = false,
   ): Promise<void> {
     const left = actions.length > 0 ? notice : { ...notice, key: "" }; // nothing more can be done
-    const options = shownOf({ ...left, body, actions }, this.ports.scope);
-    return this.ports.show(notice.title, { ...options, silent, renotify: !silent });
+    return this.#show({ ...left, body, actions }, { silent, renotify: !silent });
   }
 
-  #plain(body: string): Shown {
-    const { scope } = this.ports;
-    const at = new Date().toISOString();
-    const nothing = { kind: "", tag: "news", title: "", url: "/", key: "", expires_at: "", actions: [] };
-    return shownOf({ ...nothing, body, at }, scope);
+  async #show(notice: Notice, how: Partial<Shown> = {}): Promise<void> {
+    const words = await this.ports.words();
+    const say = (text: string) => words[text] ?? text;
+    await this.ports.show(say(notice.title), { ...shownOf(notice, this.ports.scope, say), ...how });
   }
 
   async #count(): Promise<void> {

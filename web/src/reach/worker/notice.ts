@@ -33,10 +33,11 @@ export function noticeOf(told: unknown): Notice | null {
   return { ...notice, actions: Array.isArray(notice.actions) ? notice.actions : [] } as Notice;
 }
 
-export function shownOf(notice: Notice, scope: string): Shown {
+/** `say` has what is English in the user's language, where it is known. */
+export function shownOf(notice: Notice, scope: string, say: (text: string) => string): Shown {
   const { tag, body, kind } = notice;
   return {
-    body,
+    body: say(body),
     tag,
     renotify: true,
     timestamp: Date.parse(notice.at),
@@ -44,7 +45,7 @@ export function shownOf(notice: Notice, scope: string): Shown {
     badge: new URL("badge-96.png", scope).href,
     // Somebody waits for an answer; that something ended can be read later.
     requireInteraction: kind !== "task",
-    actions: notice.actions.map(({ action, title }) => ({ action, title })),
+    actions: notice.actions.map(({ action, title }) => ({ action, title: say(title) })),
     data: notice,
   };
 }
