@@ -174,7 +174,9 @@ def test_a_rate_goes_on_from_what_came_out_before() -> None:
 
 
 def test_a_file_that_was_said_with_its_ending_is_no_other_of_that_kind() -> None:
-    assert naming.chosen("old underscore fixtures dot txt", ["committee.txt", "notes.md"]).fits == ()
+    assert (
+        naming.chosen("old underscore fixtures dot txt", ["committee.txt", "notes.md"]).fits == ()
+    )
     assert naming.chosen("committee dot txt", ["committee.txt", "notes.md"]).only == "committee.txt"
 
 

@@ -11,6 +11,7 @@ from tests.brain.dialogue.talking import PLANS
 from vivavoce.brain.dialogue.commands import Begin, Fill, Plain
 from vivavoce.brain.dialogue.prompting import (
     Likely,
+    agreed,
     beginning,
     candidates,
     chosen,
@@ -267,3 +268,11 @@ def test_what_a_title_points_to_is_the_last_name_where_the_model_copies_none() -
     before = "Friday seven in the morning, footy boots, like,"
     command = with_name(Begin("remind", {"what": "pack em"}), "what", "Friday seven", before)
     assert command.slots["what"] == "pack footy boots"
+
+
+def test_what_could_lose_something_and_is_doubted_is_done_only_if_both_find_it() -> None:
+    delete, note = Begin("delete", {"file": "a"}), Begin("note", {"what": "b"})
+    assert agreed((delete, note), {"delete"}, (note,)) == (note,)
+    assert agreed((delete, note), {"delete"}, (delete,)) == (delete, note)
+    assert agreed((delete,), {"delete"}, (note,)) == (note,)
+    assert agreed((), (), (note,)) == (note,)

@@ -392,7 +392,7 @@ async def test_questions_about_lines_are_read_ahead_where_some_are_asked() -> No
     await _answer(leading, _rota(said))
     begun = leading.besides(_ask(tools=(READ,)))
     assert [text.startswith(begun) for text in model.prompts[-2:]] == [True, True]
-    assert len(begun) == 2
+    assert len(begun) == 3
     assert leading.besides(_ask()) == ()
 
 

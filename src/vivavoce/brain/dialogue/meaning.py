@@ -137,9 +137,9 @@ class Utterance:
             return exchanged
         if (fewer := self._narrowed(commands)) is not None:
             return fewer
-        if self._just_done() and self.asked is None:
-            if denying.protests(self.said) or denying.puts_back(self.said):
-                return [Plain("undo")]
+        undone = denying.protests(self.said) or denying.puts_back(self.said)
+        if undone and self._just_done() and self.asked is None:
+            return [Plain("undo")]
         if self._let_be(commands):
             return [self._unwanted()]
         commands = self._undone_orders(commands)

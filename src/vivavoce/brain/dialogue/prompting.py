@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from itertools import islice
@@ -389,6 +389,19 @@ def read(text: str, view: View) -> tuple[Command, ...]:
     """The commands of a line; what is no command is left out."""
     found = (_command(part, view) for part in parts(text))
     return tuple(command for command in found if command is not None)
+
+
+def agreed(
+    made: tuple[Command, ...], doubted: Collection[str], other: tuple[Command, ...]
+) -> tuple[Command, ...]:
+    """What one reader made of it, but for what it was not sure of and another does not find."""
+    found = {one.wish for one in other if isinstance(one, Begin)}
+    kept = tuple(
+        one
+        for one in made
+        if not isinstance(one, Begin) or one.wish not in doubted or one.wish in found
+    )
+    return kept or other
 
 
 def grounded(commands: Sequence[Command], said: str) -> tuple[Command, ...]:

@@ -80,8 +80,9 @@ _MOST_KNOWN, _MOST_TALKS = 256, 64
 _FREE_TURNS, _FREE_CHARS = 6, 700
 _THINGS = 12
 """Of the user's things, that a reader sees."""
-_SURE, _SURE_ENOUGH_TO_LOOK = 0.6, 0.25
-"""Where a reader is less certain than this, the language model is asked."""
+_SURE, _SURE_ENOUGH_TO_LOOK, _SURE_TO_LOSE = 0.6, 0.25, 0.9
+"""Where a reader is less certain than this, the language model is asked; of what could lose
+something, whether it is meant at all."""
 _NOTHING = ("cannot", "chat", "unclear")
 _NEAR, _NEARER = 0.25, 0.05
 """How near what was said must be to what another tool is for, to mean it, and how much nearer than
@@ -281,14 +282,15 @@ class Leading:
         if not prompting.clean(said):
             return (Plain("unclear"),), Heard("")
         said = undenied(said)
-        made, cost = await self._marked(state, world, said), Heard("")
-        if not made:
+        (made, doubted), cost = await self._marked(state, world, said), Heard("")
+        if not made or doubted:
             said = repaired(said)
             seen = view(state, world)
             if own_wish(state, said):
                 seen = replace(seen, told="", answers=(), asked="", yes_no=False)
             seen = prompting.narrowed(seen, said, list(world.hints.values()))
-            made, cost = await self._translated(ask.live, seen, world, said)
+            other, cost = await self._translated(ask.live, seen, world, said)
+            made = prompting.agreed(made, doubted, other)
         while len(known) >= _MOST_KNOWN:
             known.pop(next(iter(known)))
         known[key] = made
@@ -299,11 +301,14 @@ class Leading:
         able = {h.wish for h in world.hints.values() if h.wish and h.does in ("act", "tell")}
         return next((one for one in self._readers if one.knows(able - _others(world))), None)
 
-    async def _marked(self, state: State, world: World, said: str) -> tuple[Command, ...]:
+    async def _marked(
+        self, state: State, world: World, said: str
+    ) -> tuple[tuple[Command, ...], frozenset[str]]:
         """What a reader for these wishes makes of it; nothing where there is none, where it is not
-        sure, or where another tool than it knows may be meant."""
+        sure, or where another tool than it knows may be meant. And which of it must not be done
+        on its word alone: something could be lost, and it is not quite sure."""
         if (reader := self._reader(world)) is None or _asks_for_other(state, world):
-            return ()
+            return (), frozenset()
         seen = view(state, world)
         things = [prompting.shown_thing(thing, world.now) for thing in seen.things[:_THINGS]]
         kinds: dict[str, str] = {}
@@ -321,8 +326,12 @@ class Leading:
         read = await reader.read(said, told, things, slots, without)
         made = marked.commands(said, read.wishes, seen.wishes, seen.answers, kinds)
         if read.sure < (_SURE_ENOUGH_TO_LOOK if _only_asks(made, world) else _SURE):
-            return ()
-        return () if await self._of_others(made, world, said) else made
+            return (), frozenset()
+        if await self._of_others(made, world, said):
+            return (), frozenset()
+        careful = {h.wish for h in world.hints.values() if h.careful and isinstance(h, Flow)}
+        begun = {one.wish for one in made if isinstance(one, Begin)}
+        return made, frozenset(careful & begun) if read.sure < _SURE_TO_LOSE else frozenset()
 
     async def _of_others(self, made: Sequence[Command], world: World, said: str) -> bool:
         """Whether a tool that a reader does not know is meant rather than what it has read: that

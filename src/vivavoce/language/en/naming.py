@@ -1071,9 +1071,7 @@ def chosen(text: str, files: Iterable[str], *, folders: bool = False) -> Choice:
         return Choice(())  # said with its ending: another file of that kind is not meant
     if best < _ENOUGH:
         # "the standup notes" may well be the notes.
-        headed = (
-            [one for one in there if _heads(spoken[-1], one)] if len(spoken) > 1 else []
-        )
+        headed = [one for one in there if _heads(spoken[-1], one)] if len(spoken) > 1 else []
         return Choice(tuple((headed or _of_kind(spoken, there))[:_MOST]))
     fits = sorted((one for one in rated if one[0] > best - _CLEAR), key=lambda one: -one[0])
     return Choice(tuple(name for _, name in fits[:_MOST]))

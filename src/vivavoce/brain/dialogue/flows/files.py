@@ -107,7 +107,8 @@ def there_already(output: str, known: Known) -> Mapping[str, Any]:
 # --- Adding a line
 
 _DATA = (".json", ".jsonl", ".xml", ".html", ".htm", ".svg", ".ipynb", ".plist")
-_DATA += tuple(".png .jpg .jpeg .gif .webp .ico .pdf .ogg .mp3 .wav .mp4 .zip .gz .db".split())
+_DATA += (".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".pdf", ".zip", ".gz", ".db")
+_DATA += (".ogg", ".mp3", ".wav", ".mp4")
 
 
 def end_of_file(output: str, known: Known) -> Mapping[str, Any] | None:
