@@ -82,9 +82,11 @@ class Doors:
     async def open(self) -> None:
         async with self._opening:
             if not self._open:
-                routers, self._runtimes = await asyncio.to_thread(_doors)
-                for router in routers:
+                for router in await asyncio.to_thread(_routers):
                     self._app.include_router(router)
+                from vivavoce.server.doors.conductor import conductor  # loaded by now
+
+                self._runtimes = conductor
                 if (inside := self._here.engine or self._here.standby) is not None:
                     self._app.mount("/v1", inside.door())
                 mount_authority(self._app, lambda: self._here.options.authority)
@@ -92,7 +94,7 @@ class Doors:
                 self._open = True
 
 
-def _doors() -> tuple[tuple[APIRouter, ...], Callable[[Services, WebSocket], Awaitable[None]]]:
+def _routers() -> tuple[APIRouter, ...]:
     from vivavoce.server.doors import (
         conductor,
         conversations,
@@ -105,7 +107,7 @@ def _doors() -> tuple[tuple[APIRouter, ...], Callable[[Services, WebSocket], Awa
         tools,
     )
 
-    routers = (
+    return (
         sessions.router,
         sessions.webrtc,
         login.router,
@@ -121,7 +123,6 @@ def _doors() -> tuple[tuple[APIRouter, ...], Callable[[Services, WebSocket], Awa
         plans.router,
         push.router,
     )
-    return routers, conductor.conductor
 
 
 def build(here: Services, lifespan: Lifespan[FastAPI], *, mode: AuthMode) -> Doors:
