@@ -19,7 +19,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import uvloop
 from websockets.asyncio.client import ClientConnection, connect
@@ -112,8 +112,20 @@ class _Runtime:
                 return call
 
 
-async def _measured(served: Served) -> tuple[float, float, float, float]:
-    """p95 in milliseconds; memory a runtime that waits, and one at work; CPU a call in ms."""
+class Measured(NamedTuple):
+    p95: float
+    """Milliseconds."""
+    waiting: float
+    """KiB a runtime, and so those at work: all that the server grew by."""
+    working: float
+    own: float
+    """What one more at work adds, by the second half of them: without what the server itself takes
+    when it begins to work, however many there are."""
+    cpu: float
+    """Milliseconds a call."""
+
+
+async def _measured(served: Served) -> Measured:
     async with AsyncExitStack() as stack:
 
         async def runtime() -> _Runtime:
@@ -127,25 +139,37 @@ async def _measured(served: Served) -> tuple[float, float, float, float]:
         await first.say()
         await first.run(0.0)
         idle, _ = served.figures()
-        every = [await runtime() for _ in range(RUNTIMES)]
-        await asyncio.sleep(0.5)
-        waiting, _ = served.figures()
-        opening = RUNTIMES / OPENED_A_SECOND
-        until = time.perf_counter() + opening + SECONDS
+        every: list[_Runtime] = []
+        waiting: list[float] = []
+        working: list[float] = []
+        halves = (RUNTIMES // 2, RUNTIMES)
+        for many in halves:
+            every += [await runtime() for _ in range(many - len(every))]
+            await asyncio.sleep(0.5)
+            waiting.append(served.figures()[0])
+        begun = 0.0
+        until = time.perf_counter() + RUNTIMES / OPENED_A_SECOND + SECONDS
         async with asyncio.TaskGroup() as group:
-            for one in every:
-                await one.say()
-                group.create_task(one.run(until))
-                await asyncio.sleep(1 / OPENED_A_SECOND)
-            await asyncio.sleep(1.5)  # all of them have a session, and their first result is there
-            working, begun = served.figures()
+            for fewer, many in zip((0, *halves), halves, strict=False):
+                for one in every[fewer:many]:
+                    await one.say()
+                    group.create_task(one.run(until))
+                    await asyncio.sleep(1 / OPENED_A_SECOND)
+                await asyncio.sleep(1.5)  # all have a session, and their first result is there
+                memory, begun = served.figures()
+                working.append(memory)
             before = [len(one.took) for one in every]
-            await asyncio.sleep(SECONDS - 3)
+            await asyncio.sleep(SECONDS - 4)
             _, used = served.figures()
             took = [ms for one, n in zip(every, before, strict=True) for ms in one.took[n:]]
-            cpu = (used - begun) * 1000 / max(1, len(took))
-    p95 = statistics.quantiles(took, n=20)[-1]
-    return p95, (waiting - idle) / RUNTIMES, (working - idle) / RUNTIMES, cpu
+    added = working[1] - working[0] + waiting[1] - waiting[0]
+    return Measured(
+        p95=statistics.quantiles(took, n=20)[-1],
+        waiting=(waiting[1] - idle) / RUNTIMES,
+        working=(working[1] - idle) / RUNTIMES,
+        own=added / (RUNTIMES - RUNTIMES // 2),
+        cpu=(used - begun) * 1000 / max(1, len(took)),
+    )
 
 
 def run(report: Report) -> None:
@@ -153,7 +177,9 @@ def run(report: Report) -> None:
         ours = uvloop.run(_measured(served))
     with _serving("echo") as served:
         echo = uvloop.run(_measured(served))
-    report(f"{RUNTIMES} runtimes: from a result to the next event, p95", ours[0], echo[0], "ms")
-    report(f"{RUNTIMES} runtimes: memory of one that waits", ours[1], echo[1], "KiB")
-    report(f"{RUNTIMES} runtimes: memory of one at work", ours[2], echo[2], "KiB")
-    report(f"{RUNTIMES} runtimes: CPU of a call", ours[3], echo[3], "ms")
+    every = f"{RUNTIMES} runtimes: "
+    report(f"{every}from a result to the next event, p95", ours.p95, echo.p95, "ms")
+    report(f"{every}memory of one that waits", ours.waiting, echo.waiting, "KiB")
+    report(f"{every}memory of one at work", ours.working, echo.working, "KiB")
+    report(f"{every}memory of one more at work", ours.own, echo.own, "KiB")
+    report(f"{every}CPU of a call", ours.cpu, echo.cpu, "ms")

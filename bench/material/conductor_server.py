@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import os
 import sys
 import tempfile
 import uuid
@@ -20,10 +21,22 @@ from tests.journeys.embedded import embedded
 from tests.journeys.stage import _serve
 from websockets.asyncio.server import ServerConnection, serve
 
+from vivavoce.app.lifecycle import Server
 from vivavoce.app.listen import Listener, bind, listener_config
 from vivavoce.app.server import assemble, build_app
 from vivavoce.app.settings import Settings
 from vivavoce.brain.script.script import Rule, Script, ToolUse
+from vivavoce.runtime.sessions.records import begun
+from vivavoce.store.database import CACHE_KIB
+from vivavoce.wire.records.talk import (
+    Put,
+    PutConversation,
+    PutSession,
+    Recording,
+    Status,
+    VoiceSession,
+    utc_now,
+)
 
 AGAIN = ToolUse("battery_level", {})
 SCRIPT = Script(
@@ -81,10 +94,38 @@ async def ours() -> None:
             serving = group.create_task(_serve(listener, bound))
             while not listener.started:
                 await asyncio.sleep(0.01)
+            await _used_for_a_while(here)
             print(bound.getsockname()[1], flush=True)
             await tell()
             listener.should_exit = True
             await serving
+
+
+async def _used_for_a_while(here: Server) -> None:
+    """What SQLite keeps in memory of a file has a bound, and in use it is soon there. It is the
+    server's: the first runtimes after its start would be charged with all of it."""
+    now = utc_now()
+    conversation = begun("before", now)
+    session = VoiceSession(
+        id="vs_before",
+        conversation_id=conversation.id,
+        user_id="before",
+        agent="bench",
+        created_at=now,
+        updated_at=now,
+        status=Status.COMPLETED,
+        ended_at=now,
+    )
+    await here.journal.commit([PutConversation(conversation), PutSession(session)])
+    for number in range(CACHE_KIB // 1024 + 1):
+        part = Recording(
+            session_id=session.id,
+            user_id=session.user_id,
+            number=number,
+            saved_at=now,
+            data=os.urandom(1024 * 1024),
+        )
+        await here.journal.commit([Put(part)])
 
 
 async def echo() -> None:

@@ -289,6 +289,23 @@ async def test_a_tool_that_changes_something_waits_for_a_yes_aloud_or_by_hand(
             assert [tool for _, tool in aloud.ran] == ["light.switch"]
 
 
+async def test_what_one_runtime_is_to_do_is_not_asked_in_another_talk_of_its_user(
+    tmp_path: Path,
+) -> None:
+    async with embedded(tmp_path, script=SCRIPT) as st:
+        asking, before, after = runtime_with(st, LIGHT), runtime_with(st), runtime_with(st)
+        async with asking.connected(), before.connected(), after.connected():
+            await asking.say("The light, please")
+            await asking.until(lambda: any("May I?" in one for one in asking.spoken))
+            for other in (before, after):
+                await other.say("How full is the battery?")
+                await other.until(lambda other=other: "at 80 percent" in " ".join(other.spoken))
+                await other.at_rest()
+                assert not any("May I?" in one for one in other.spoken)
+            await asking.say("Yes")
+            await asking.until(lambda: "The light is on." in asking.spoken)
+
+
 async def test_a_yes_by_hand_over_the_spoken_question_is_acted_on_at_once(tmp_path: Path) -> None:
     confirm = {"name": "ui.confirm", "inputSchema": {"type": "object"}}
     async with embedded(tmp_path, script=SCRIPT) as st:

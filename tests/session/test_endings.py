@@ -368,7 +368,7 @@ def test_a_call_of_a_tool_that_was_missed_runs_once_and_one_of_the_history_never
     call = rt.ListedItem(rt.Item("f1", "function_call", name="t", call_id="c1", arguments="{}"))
     old = rt.ListedItem(rt.Item("f0", "function_call", name="t", call_id="c0", arguments="{}"))
     result = rt.ListedItem(rt.Item("o0", "function_call_output", call_id="c0"))
-    scene.machine.state.sideband.guard.ours |= {"f0", "o0"}
+    scene.machine.state.sideband.guard.ours.update(("f0", "o0"))
     for _ in range(2):
         scene.send(rt.Listed((old, result, call)))
     assert [e.call_id for e in scene.effects if isinstance(e, RunTool)] == ["c1"]

@@ -116,10 +116,10 @@ def call_survived(event: CallSurvived, draft: Draft) -> None:
     state.sideband.fresh, state.sideband.announced, state.sideband.survived = False, True, True
     for item_id, ordinal in event.known_items:
         state.talk.order.recall(item_id, ordinal)
-    state.work.ran |= {*event.known_calls, *event.orphans}
+    state.work.ran.update((*event.known_calls, *event.orphans))
     told = (f"{kind}:{call_id}" for call_id in event.known_calls for kind in ("output", "task"))
-    state.sideband.guard.ours |= {*dict(event.known_items), *event.seeded}
-    state.sideband.guard.ours |= {state.item_id(seed) for seed in told}
+    state.sideband.guard.ours.update((*dict(event.known_items), *event.seeded))
+    state.sideband.guard.ours.update(state.item_id(seed) for seed in told)
     state.work.open_calls = set(event.orphans)
     state.provider.name = state.provider.told = event.provider
     for call_id in event.orphans:

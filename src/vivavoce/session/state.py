@@ -16,6 +16,7 @@ from typing import Any, Literal
 import orjson
 
 from vivavoce.session.events import CallPlaced, News, ToolFinished
+from vivavoce.session.ids import Ids
 from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.session.talk import Talk
 from vivavoce.wire.realtime.client import CreateItem, DeleteItem
@@ -136,7 +137,7 @@ class Guard:
         self.orders: list[tuple[str, Mapping[str, Any]]] = []
         self._baseline: dict[str, bytes] | None = None
         self.accepted: Mapping[str, Any] | None = None
-        self.ours: set[str] = set()
+        self.ours = Ids()
         """Items of ours, the microphone's or the model's."""
         self.banished: set[str] = set()
         """Never ours, however often they come back."""
@@ -238,7 +239,7 @@ class Work:
 
     names: dict[str, str] = field(default_factory=dict)  # item of a call on its way → tool name
     open_calls: set[str] = field(default_factory=set)
-    ran: set[str] = field(default_factory=set)
+    ran: Ids = field(default_factory=Ids)
     tasks: set[str] = field(default_factory=set)
     asked: dict[str, CallRequested] = field(default_factory=dict)  # of the open calls
     news: dict[str, str] = field(default_factory=dict)  # key → our item

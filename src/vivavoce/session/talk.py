@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
+from vivavoce.session.ids import Ids
 from vivavoce.session.speech import Aloud, Speech
 from vivavoce.session.turns import Turns
 from vivavoce.session.window import Held
@@ -135,10 +136,10 @@ class Responses:
         self.failed: list[Wish] = []
         """What failed, until it is asked again."""
         self.failures = 0  # in a row
-        self.counted: set[str] = set()  # responses whose tokens are
+        self.counted = Ids()  # responses whose tokens are
         self.asides: dict[str, str] = {}  # responses whose words are no answer → their key
         self._forgotten: set[str] = set()  # of these, what the model does not read any more
-        self._seen: set[str] = set()  # items that the provider has confirmed
+        self._seen = Ids()  # items that the provider has confirmed
 
     @property
     def busy(self) -> bool:
@@ -212,7 +213,12 @@ class Responses:
         self.turn_pending = self.acted = False
         wish = self.asked[1] if self.asked else None
         waiting = self.wished
-        if not wish and waiting and not waiting.instructions and waiting.covers <= self._seen:
+        if (
+            not wish
+            and waiting
+            and not waiting.instructions
+            and all(one in self._seen for one in waiting.covers)
+        ):
             wish, self.wished = waiting, None
         elif not wish and waiting and waiting.greets and not waiting.covers:
             self.wished = None

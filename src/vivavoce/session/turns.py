@@ -29,6 +29,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
+from vivavoce.session.ids import Ids
 from vivavoce.wire.clean import clean_line
 
 GRACE = timedelta(seconds=2)
@@ -162,7 +163,7 @@ class Turns:
         self._asked: datetime | None = None
         self._spoke_at: datetime | None = None
         self._of: dict[str, Turn] = {}  # response → its turn, while that is open
-        self._seen: set[str] = set()  # every response is in one turn at most
+        self._seen = Ids()  # every response is in one turn at most
 
     # --- The user -----------------------------------------------------------------------
 

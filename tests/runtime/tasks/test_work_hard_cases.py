@@ -288,6 +288,7 @@ class Person:
         )
         self.vitals = SimpleNamespace(sideband_up=sideband_up, user_heard=heard)
         self.phase = "ready"
+        self.companion: SimpleNamespace | None = None
         self.machine = SimpleNamespace(state=SimpleNamespace(work=SimpleNamespace(news={})))
 
     async def post(self, event: object) -> None:
@@ -362,6 +363,17 @@ async def test_what_needs_a_yes_is_not_asked_in_a_session_that_may_less() -> Non
     assert not await (await notifier(guest)).tell(asked, CALL, "operator")
     assert await (await notifier(guest)).tell(asked, CALL, "user")
     assert guest.posted == [asked]
+
+
+async def test_what_an_app_is_to_do_is_asked_beside_that_app_as_long_as_it_is_there() -> None:
+    app, nearer = Person("vs_1", sideband_up=True), Person("vs_2", sideband_up=True, heard=9.0)
+    app.companion = SimpleNamespace(away=False)
+    asked = ApprovalAsked("a1", "May I?")
+    assert await (await notifier(app, nearer)).tell(asked, CALL)
+    assert (app.posted, nearer.posted) == ([asked], [])
+    app.companion.away = True
+    assert await (await notifier(app, nearer)).tell(asked, CALL)
+    assert (app.posted, nearer.posted) == ([asked], [asked])
 
 
 async def test_the_users_other_sessions_do_not_go_on_asking_or_waiting() -> None:

@@ -6,9 +6,7 @@ they need is sent again when they are back.
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
-
+from vivavoce.runtime.waiting import Flag
 from vivavoce.wire.conductor.codes import CLOSES, Close
 from vivavoce.wire.conductor.event import made, write
 from vivavoce.wire.conductor.kinds import AssistantSpeechPartial, Kind
@@ -18,10 +16,10 @@ MOST, MOST_CHARACTERS = 256, 1_000_000
 
 class Line:
     def __init__(self) -> None:
-        self._queue: deque[str] = deque()
+        self._queue: list[str] = []
         self._characters = 0
         self._partial: str | None = None
-        self._changed = asyncio.Event()
+        self._changed = Flag()
         self.closed: tuple[Close, str] | None = None
 
     def push(self, kind: Kind) -> None:
@@ -52,7 +50,7 @@ class Line:
         """None at the end."""
         while True:
             if self._queue:
-                text = self._queue.popleft()
+                text = self._queue.pop(0)
                 self._characters -= len(text)
                 return text
             if self._partial is not None:

@@ -7,9 +7,8 @@ conversation: one user may have many runtimes, and each sees its own.
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -20,6 +19,7 @@ from vivavoce.runtime.conductor.line import Line
 from vivavoce.runtime.conductor.link import Link
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.ports import Clock, Store
+from vivavoce.runtime.waiting import Flag
 from vivavoce.session.effects import Confirm
 from vivavoce.wire.conductor.cards.board import OF_TOOLS, OF_WORK, PROGRESS, Board
 from vivavoce.wire.conductor.kinds import AssistantUIPatch
@@ -99,11 +99,11 @@ class Screen:
         self._store, self._clock = store, clock
         self._link, self._line = link, line
         self._board = Board(link.conversation_id, self._quiet)
-        self._events: deque[LogEvent] = deque()
+        self._events: list[LogEvent] = []
         self._lost = False
         self._roles: OrderedDict[str, bool] = OrderedDict()
         """Of approvals and tasks: is what they are about for the link's role?"""
-        self._changed = asyncio.Event()
+        self._changed = Flag()
 
     def _quiet(self, tool: str) -> bool:
         tools = self._link.tools
@@ -132,7 +132,7 @@ class Screen:
         self._send()
         while not self._lost:
             while self._events:
-                await self._hear(self._events.popleft())
+                await self._hear(self._events.pop(0))
             if self._send():
                 await self._clock.sleep(PAUSE)
             elif not self._lost:

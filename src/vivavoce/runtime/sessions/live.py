@@ -25,6 +25,8 @@ from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.sessions.recording import Recorder
 from vivavoce.runtime.sessions.records import SessionRecords
 from vivavoce.runtime.sessions.sideband import Sidebands
+from vivavoce.runtime.sessions.timers import Timers
+from vivavoce.runtime.waiting import Flag, Inbox
 from vivavoce.session import effects as fx
 from vivavoce.session.events import (
     Beside,
@@ -255,10 +257,10 @@ class LiveSession:
         self._traced, self._failed, self._answers_to = traced, failed, answers
         self.companion = companion
         self.tools = ToolRuns(self, executor)
-        self._inbox: asyncio.Queue[Posted] = asyncio.Queue(inbox)
+        self._inbox = Inbox[Posted](inbox)
         self._outbox = Step()
-        self._decided, self._room = asyncio.Event(), asyncio.Event()
-        self._timers: dict[str, asyncio.Task[None]] = {}
+        self._decided, self._room = Flag(), Flag()
+        self._timers = Timers(clock, self._timer)
         self.sidebands = Sidebands(provider, clock, records.session.id, self.post)
         self._storing = Step()
         self._taking: asyncio.Future[bool] | None = None  # whose event is being decided
@@ -266,7 +268,7 @@ class LiveSession:
         self.left: Entry | None = None
         """What was written before it and has no answer; it may take it up."""
         self._task: asyncio.Task[None] | None = None
-        self._over = asyncio.Event()
+        self._over = Flag()
         self._letting_go = False
         """Its call goes on, and is somebody else's to look after."""
 
@@ -314,11 +316,7 @@ class LiveSession:
         """
         if self._over.is_set():
             return
-        posted = Posted(event, call_id, frame=frame)
-        try:
-            self._inbox.put_nowait(posted)
-        except asyncio.QueueFull:
-            await self._inbox.put(posted)
+        await self._inbox.put(Posted(event, call_id, frame=frame))
 
     async def submit(self, event: SessionEvent) -> bool:
         """As `post`, and waits until what it did is stored; False if the session was over."""
@@ -472,8 +470,10 @@ class LiveSession:
                     provider = self.sidebands.of(effect.call_id)
                     self.records.called(effect.call_id, effect.since, effect.seeded, provider)
                     after.append(effect)
-                case fx.StartTimer() | fx.StopTimer():
-                    self._set_timer(effect, group)
+                case fx.StartTimer():
+                    self._timers.start(effect.name, effect.seconds, group)
+                case fx.StopTimer():
+                    self._timers.stop(effect.name)
                 case _:
                     after.append(effect)
         if after or posted.taken:
@@ -505,16 +505,8 @@ class LiveSession:
             self._recorder.add(now, event, effects, frame)
         return effects
 
-    def _set_timer(self, effect: fx.StartTimer | fx.StopTimer, group: asyncio.TaskGroup) -> None:
-        old = self._timers.pop(effect.name, None)
-        if old is not None:
-            old.cancel()
-        if isinstance(effect, fx.StartTimer):
-            self._timers[effect.name] = group.create_task(self._timer(effect))
-
-    async def _timer(self, effect: fx.StartTimer) -> None:
-        await self._clock.sleep(effect.seconds)
-        await self.post(TimerFired(effect.name))
+    async def _timer(self, name: str) -> None:
+        await self.post(TimerFired(name))
 
     # --- Doing ------------------------------------------------------------------------
 

@@ -90,6 +90,9 @@ class SessionNotifier:
     async def tell(self, event: SessionEvent, about: Concern, role: Role = "user") -> bool:
         """Was there anyone? What nobody hears waits in the store for the next call."""
         kind = type(event).__name__
+        if kind == ApprovalAsked.__name__ and (there := self._at_its_client(about, role)):
+            await there.post(event)
+            return True
         others = await self._others(about.user_id) if kind in (_ALOUD | _QUIET) else []
         homes = list(dict.fromkeys(home for _, home in others))
         nearest = None
@@ -119,6 +122,21 @@ class SessionNotifier:
             elif quietly is not None:
                 await live.post(quietly)
         return nearest is not None
+
+    def _at_its_client(self, about: Concern, role: Role) -> LiveSession | None:
+        """The session that something came from, where a client is beside it: what that is about to
+        do is asked there, and not in another talk of the user's, who may have many clients."""
+        for live in self._going_on(about.user_id):
+            beside = live.companion
+            if (
+                live.records.session.id == about.session_id
+                and beside is not None
+                and not beside.away
+                and live.vitals.sideband_up
+                and at_least(_role(live), role)
+            ):
+                return live
+        return None
 
     def _nearest_here(self, about: Concern, role: Role) -> LiveSession | None:
         able = [one for one in self._going_on(about.user_id) if at_least(_role(one), role)]
@@ -280,6 +298,8 @@ class SessionNotifier:
             await live.post(question)
         try:
             for approval in await self._approvals.waiting(user_id, _role(live)):
+                if self._at_its_client(approval, approval.role) not in (None, live):
+                    continue
                 await live.post(ApprovalAsked(approval.id, approval.question))
         except VivavoceError:
             log.exception("What waits for the user's yes could not be read")

@@ -21,7 +21,7 @@ from vivavoce.runtime.conductor.line import Line
 from vivavoce.runtime.conductor.link import Link
 from vivavoce.runtime.conductor.service import NotYours, code_of
 from vivavoce.runtime.limits import Window
-from vivavoce.server.gate.auth import CONDUCTOR, current_role, current_user, key_ended
+from vivavoce.server.gate.auth import current_role, current_user, key_ended
 from vivavoce.server.problems import errors, problem
 from vivavoce.server.schemas.fields import Timestamp
 from vivavoce.server.services import AsRole, Here, Services, User, json_only, paced
@@ -84,9 +84,8 @@ def _session_of(given: str) -> str:
         raise InvalidRequest("'sessionId' is a UUID of version 4", field="sessionId") from None
 
 
-@router.websocket(CONDUCTOR)
-async def conductor(socket: WebSocket) -> None:
-    here: Services = socket.app.state.services
+async def conductor(here: Services, socket: WebSocket) -> None:
+    """One connection, of whoever the gate let in."""
     try:
         session_id = _session_of(socket.query_params.get("sessionId", ""))
         user_id, role = current_user(socket), current_role(socket)
