@@ -1,5 +1,5 @@
-"""Where a change, a question or a row goes in a file: by the name of a value and by what it lies in,
-wherever that was said. What could be several is asked about, and nothing else is changed."""
+"""Where a change, a question or a row goes in a file: by the name of a value and by what it lies
+in, wherever that was said. What could be several is asked about, and nothing else is changed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ FILES = {
     "  retries: 5\n",
     "shops.ini": "[shop_1]\nclosed = off\nopens = 9\n\n[shop_2]\nclosed = off\nopens = 10\n",
     ".editorconfig": "[*]\nindent_size = 4\n\n[*.js]\nindent_size = 2\n",
-    "quay.conf": "server {\n    listen 80;\n    location /api {\n        read_timeout 30s;\n    }\n}\n",
+    "quay.conf": "server {\n    listen 80;\n    location /api {\n        read_timeout 30s;\n"
+    "    }\n}\n",
     "app.xml": "<config>\n  <mailer>\n    <timeout>30</timeout>\n  </mailer>\n  <search>\n"
     "    <timeout>5</timeout>\n  </search>\n</config>\n",
     "menu.js": "const MAX_GUESTS = 12;\nconst options = {\n  lunch: { seats: 20, price: 14 },\n"
@@ -150,7 +151,7 @@ CHANGED = [
      "thirty", "  timeout: 15", "  timeout: 30"),
     ("the live timeout is too short, ninety please", "deploy.yaml", "the live timeout", "ninety",
      "  timeout: 60", "  timeout: 90"),
-    ("shop two stays closed, switch that on", "shops.ini", "closed", "on", "closed = off",
+    ("shop two is shut today, switch that on", "shops.ini", "closed", "on", "closed = off",
      "closed = on"),
     ("the indent size for javascript should be four", ".editorconfig",
      "the indent size for javascript", "four", "indent_size = 2", "indent_size = 4"),

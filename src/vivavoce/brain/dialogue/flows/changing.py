@@ -109,12 +109,13 @@ def _value_in(what: str, said: str) -> Mapping[str, Any]:
     twenty", "make the heading say Hello"."""
     name = what.strip()
     if told := re.search(rf"(?i){_SAYS}\s+[\"'“]?{re.escape(name)}", said):
-        name, value = told["name"], name
+        name, value = re.sub(rf"(?i)^.*\b{_MAKES}\s+", "", told["name"]), name
     else:
         name, _, value = (one.strip() for one in what.partition(","))
     return {"what": name, "to": value, "to_written": literal(value)} if name and value else {}
 
 
+_MAKES = r"(?:make|let|have|get|change|set|want|like)"
 _SAYS = (
     r"(?P<name>[^.,;:!?]{2,40}?)\s+(?:(?:should|to|must|has|have|needs|ought|now|just)\s+)*"
     r"(?:says?|reads?|be called|becomes?)"

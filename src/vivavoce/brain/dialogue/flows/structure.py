@@ -545,7 +545,7 @@ class _Said:
             if word not in rates and any(close(word, one) for one in own):
                 rates[word] = _OWN
             elif word not in rates and word in also:
-                rates[word] = _OTHER - 0.02 * also.index(word) - _level(place.name)
+                rates[word] = _OTHER - 0.02 * also.index(word)
         return rates
 
     def rate(self, place: Place) -> float:
@@ -563,7 +563,8 @@ class _Said:
         unsaid = [p for p in parts if p not in own and not any(close(p, w) for w in self.words)]
         unsaid = [] if any(_level(place.name) or w in _also(place.name) for w in own) else unsaid
         hits = sum(own.values()) + _AROUND * len(around) + _BESIDE * len(beside)
-        return max(hits / len(self.words) - 0.2 * len(unsaid) / max(1, len(parts)), 0.01)
+        rate = hits / len(self.words) - 0.2 * len(unsaid) / max(1, len(parts))
+        return max(rate - _level(place.name), 0.01)
 
     def sure(self, place: Place) -> bool:
         own, around = self.by_name(place), _steps_of(place) | {*_stems(place.value)} | self.file

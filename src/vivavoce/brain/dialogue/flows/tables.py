@@ -282,7 +282,8 @@ def rows_meant(output: str, known: Known) -> Mapping[str, Any] | None:
     if not head or not rows or CUT.search(output):
         return None
     what = [one for one in telling(str(known.get("what") or "")) if stem(one) not in _ANY_ROW]
-    if not what or {*map(stem, what)} <= {*map(stem, pieces(path))}:
+    own = {*map(stem, pieces(f"{path} {head[0]}"))}  # by what its rows are called, or are known by
+    if not what or {*map(stem, what)} <= own:
         number = len(rows)
         are = "is" if number == 1 else "are"
         told = f"There {are} {counted(number, 'row')} in {spoken_path(path)}, besides its head."
@@ -512,10 +513,8 @@ _CODE = re.compile(r"[A-Z]{1,3}[- ]?\d+")
 def _code(text: str) -> str:
     """A letter and a number, such as a seat: "C one" is C1."""
     letters = re.match(r"(?:[A-Za-z]\b[\s.]*){1,3}|[A-Za-z]{1,3}(?=\d)", text)
-    if letters is None:
-        return ""
-    number = literal(text[letters.end() :].strip())
-    name = re.sub(r"[\s.]", "", letters[0]).upper()
+    number = _figure(text[letters.end() :], "1") if letters else ""
+    name = re.sub(r"[\s.]", "", letters[0]).upper() if letters else ""
     return f"{name}{number}" if number.isdigit() else ""
 
 
