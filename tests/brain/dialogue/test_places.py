@@ -359,6 +359,15 @@ def test_items_of_a_table_are_its_rows(talk: Talk) -> None:
         assert "2" in told.split(".")[0], told
 
 
+def test_items_that_are_told_apart_by_a_cell_are_not_all_of_them(
+    talk: Talk, folder: Folder
+) -> None:
+    said = "how many courts do I have down as clay in the club table"
+    (folder.root / "courts.csv").write_text("court,surface\n1,clay\n2,grass\n3,clay\n")
+    told = talk.says(said, begin("count", what="courts", where="courts.csv"))
+    assert told.startswith("2 of the 3 rows")
+
+
 def test_a_phone_number_that_is_not_there_is_said_not_to_be_there(talk: Talk) -> None:
     said = "what's the manager's mail address in the cafe text"
     told = talk.says(said, begin("read", file="cafe.txt", about="the manager's mail address"))

@@ -281,13 +281,6 @@ def rows_meant(output: str, known: Known) -> Mapping[str, Any] | None:
     head, rows = rows_in(CUT.sub("", output), path)
     if not head or not rows or CUT.search(output):
         return None
-    what = [one for one in telling(str(known.get("what") or "")) if stem(one) not in _ANY_ROW]
-    own = {*map(stem, pieces(f"{path} {head[0]}"))}  # by what its rows are called, or are known by
-    if not what or {*map(stem, what)} <= own:
-        number = len(rows)
-        are = "is" if number == 1 else "are"
-        told = f"There {are} {counted(number, 'row')} in {spoken_path(path)}, besides its head."
-        return {"told": told, "path": path, "count": number}
     words = {*map(stem, telling(said))} - {*map(stem, pieces(path))}
     columns = {at: [row[at].strip() if at < len(row) else "" for row in rows]
                for at in range(len(head))}  # fmt: skip
@@ -301,12 +294,26 @@ def rows_meant(output: str, known: Known) -> Mapping[str, Any] | None:
             turned = denied and not flags
             meant.append([one is not turned for one in here])
     if not meant:
-        return None
+        return _all_rows(head, rows, path, known)
     fitting = [all(one) for one in zip(*meant, strict=True)]
     there = [row[0] for row, one in zip(rows, fitting, strict=True) if one and row]
     some = f": {joined(there)}" if 0 < len(there) <= FEW else ""
     told = f"{len(there)} of the {counted(len(rows), 'row')} in {spoken_path(path)}{some}."
     return {"told": told, "path": path, "count": len(there)}
+
+
+def _all_rows(
+    head: Sequence[str], rows: Sequence[Sequence[str]], path: str, known: Known
+) -> Mapping[str, Any] | None:
+    """How many there are, where nothing tells some of them from the others."""
+    what = [one for one in telling(str(known.get("what") or "")) if stem(one) not in _ANY_ROW]
+    own = {*map(stem, pieces(f"{path} {head[0]}"))}  # by what its rows are called, or are known by
+    if not what or {*map(stem, what)} <= own:
+        number = len(rows)
+        are = "is" if number == 1 else "are"
+        told = f"There {are} {counted(number, 'row')} in {spoken_path(path)}, besides its head."
+        return {"told": told, "path": path, "count": number}
+    return None
 
 
 def _says(cell: str, words: set[str]) -> bool:
