@@ -293,6 +293,8 @@ def test_and_for_another_section_is_the_same_name_there(talk: Talk) -> None:
          "juice, two ten small, two ninety large", "juice,2.10,2.90"),
         ("add cocoa to the rates, two sixty and three forty", "rates.csv",
          "cocoa, two sixty and three forty", "cocoa,2.60,3.40"),
+        ("we have somebody new, Ana, A N A, two fifty, three ten. Put her in the rates",
+         "rates.csv", "her", "Ana,2.50,3.10"),
         ("ticket 103's free again. Seat D4 for Ana, price nine. Guest is Ana Lim, L I M",
          "seats.csv", "Ana", "103,Ana Lim,D4,9.00"),
     ],
@@ -314,6 +316,9 @@ def test_a_row_of_a_text_goes_behind_the_last_of_its_table(talk: Talk, folder: F
 
 
 def test_a_row_of_which_too_little_was_said_is_asked_for(talk: Talk, folder: Folder) -> None:
+    said = "only item and small, that's how it is done"
+    talk.says(said, begin("note", what="only item and small", file="rates.csv"))
+    assert changes(folder) == {}
     told = talk.says("a row for Ruth Okafor", begin("note", what="Ruth Okafor", file="seats.csv"))
     assert told.endswith("?")
     assert changes(folder) == {}

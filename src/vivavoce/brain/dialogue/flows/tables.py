@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Any
@@ -404,8 +404,11 @@ def new_row(text: str, lines: Sequence[str], path: str, said: str) -> list[str] 
         named, behind = _by_columns(spoken, head, columns)
     if len(named) < len(head):
         marked = without_spelling(text)
-        for inside in dict.fromkeys((marked, _from_there(marked, spoken))):
-            if more := _in_order(inside, {}, columns) or _left_over(inside, behind, named, columns):
+        for inside in dict.fromkeys((marked, _from_there(marked, spoken), *_spelt_in(said, head))):
+            if not named and _names_columns(inside, head):
+                continue  # "only name and voice": that is what it has, and not what it says
+            more = _in_order(inside, {}, columns) or _left_over(inside, behind, named, columns)
+            if more and len({**more, **named}) > 1:
                 named = {**more, **named}
                 break
     if 0 not in named and (following := _next_number(head[0], columns[0])):
@@ -416,6 +419,20 @@ def new_row(text: str, lines: Sequence[str], path: str, said: str) -> list[str] 
 
 
 _LEAST_COLUMNS = 2
+
+
+def _names_columns(text: str, head: Sequence[str]) -> bool:
+    names = {stem(one) for name in head for one in pieces(name)}
+    return all({*map(stem, telling(part))} & names for part in _BETWEEN.split(text)[:2])
+
+
+def _spelt_in(said: str, head: Sequence[str]) -> Iterator[str]:
+    """The end of a sentence in which a word was spelled: that one was dictated, whatever was
+    marked."""
+    for sentence in re.split(r"(?<=[.;!?])\s", said):
+        if _SPELT.search(sentence):
+            parts = _BETWEEN.split(without_spelling(sentence).rstrip(".;!? "))
+            yield ", ".join(parts[-len(head) :])
 
 
 def _before_columns(
