@@ -519,16 +519,14 @@ def _in_order(
 
 
 def _cell(raw: str, column: Sequence[str]) -> str:
-    """Words as a cell of a column: a number where all its cells are numbers, and small where they
-    are. Empty where they are no such cell."""
+    """Words as a cell of a column: a number where all its cells are numbers. Empty where they are no
+    such cell."""
     text = _TRIM.sub("", _WHO.sub("", _TRIM.sub("", raw)))
     if column and all(_NUMERIC.fullmatch(cell) for cell in column):
         return _figure(text, column[-1])
     if column and all(_CODE.fullmatch(cell) for cell in column):
         return _code(text)
-    whole = literal(text) if text else ""
-    small = column and all(cell.islower() for cell in column) and len(whole.split()) <= 2
-    return whole[:1].lower() + whole[1:] if small and not whole[1:2].isupper() else whole
+    return literal(text) if text else ""
 
 
 _CODE = re.compile(r"[A-Z]{1,3}[- ]?\d+")
