@@ -519,8 +519,8 @@ def _in_order(
 
 
 def _cell(raw: str, column: Sequence[str]) -> str:
-    """Words as a cell of a column: a number where all its cells are numbers. Empty where they are no
-    such cell."""
+    """Words as a cell of a column, which is a number where all the others are. Empty where they are
+    none such."""
     text = _TRIM.sub("", _WHO.sub("", _TRIM.sub("", raw)))
     if column and all(_NUMERIC.fullmatch(cell) for cell in column):
         return _figure(text, column[-1])
