@@ -1,5 +1,5 @@
-"""Where a change, a question or a row goes in a file: by the name of a value and by what it lies in,
-wherever that was said. What could be several is asked about, and nothing else is changed."""
+"""Where a change, a question or a row goes in a file: by the name of a value and by what it lies
+in, wherever that was said. What could be several is asked about, and nothing else is changed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ FILES = {
     "  retries: 5\n",
     "shops.ini": "[shop_1]\nclosed = off\nopens = 9\n\n[shop_2]\nclosed = off\nopens = 10\n",
     ".editorconfig": "[*]\nindent_size = 4\n\n[*.js]\nindent_size = 2\n",
-    "quay.conf": "server {\n    listen 80;\n    location /api {\n        read_timeout 30s;\n    }\n}\n",
+    "quay.conf": "server {\n    listen 80;\n    location /api {\n        read_timeout 30s;\n"
+    "    }\n}\n",
     "app.xml": "<config>\n  <mailer>\n    <timeout>30</timeout>\n  </mailer>\n  <search>\n"
     "    <timeout>5</timeout>\n  </search>\n</config>\n",
     "menu.js": "const MAX_GUESTS = 12;\nconst options = {\n  lunch: { seats: 20, price: 14 },\n"
@@ -150,7 +151,7 @@ CHANGED = [
      "thirty", "  timeout: 15", "  timeout: 30"),
     ("the live timeout is too short, ninety please", "deploy.yaml", "the live timeout", "ninety",
      "  timeout: 60", "  timeout: 90"),
-    ("shop two stays closed, switch that on", "shops.ini", "closed", "on", "closed = off",
+    ("shop two is shut today, switch that on", "shops.ini", "closed", "on", "closed = off",
      "closed = on"),
     ("the indent size for javascript should be four", ".editorconfig",
      "the indent size for javascript", "four", "indent_size = 2", "indent_size = 4"),
@@ -292,6 +293,8 @@ def test_and_for_another_section_is_the_same_name_there(talk: Talk) -> None:
          "juice, two ten small, two ninety large", "juice,2.10,2.90"),
         ("add cocoa to the rates, two sixty and three forty", "rates.csv",
          "cocoa, two sixty and three forty", "cocoa,2.60,3.40"),
+        ("we have somebody new, Ana, A N A, two fifty, three ten. Put her in the rates",
+         "rates.csv", "her", "Ana,2.50,3.10"),
         ("ticket 103's free again. Seat D4 for Ana, price nine. Guest is Ana Lim, L I M",
          "seats.csv", "Ana", "103,Ana Lim,D4,9.00"),
     ],
@@ -313,6 +316,9 @@ def test_a_row_of_a_text_goes_behind_the_last_of_its_table(talk: Talk, folder: F
 
 
 def test_a_row_of_which_too_little_was_said_is_asked_for(talk: Talk, folder: Folder) -> None:
+    said = "only item and small, that's how it is done"
+    talk.says(said, begin("note", what="only item and small", file="rates.csv"))
+    assert changes(folder) == {}
     told = talk.says("a row for Ruth Okafor", begin("note", what="Ruth Okafor", file="seats.csv"))
     assert told.endswith("?")
     assert changes(folder) == {}
@@ -356,6 +362,15 @@ def test_items_of_a_table_are_its_rows(talk: Talk) -> None:
     for what in ("items", "rows", "entries", "records", "lines", "tickets"):
         told = talk.says(f"how many {what} in seats", begin("count", what=what, where="seats.csv"))
         assert "2" in told.split(".")[0], told
+
+
+def test_items_that_are_told_apart_by_a_cell_are_not_all_of_them(
+    talk: Talk, folder: Folder
+) -> None:
+    said = "how many courts do I have down as clay in the club table"
+    (folder.root / "courts.csv").write_text("court,surface\n1,clay\n2,grass\n3,clay\n")
+    told = talk.says(said, begin("count", what="courts", where="courts.csv"))
+    assert told.startswith("2 of the 3 rows")
 
 
 def test_a_phone_number_that_is_not_there_is_said_not_to_be_there(talk: Talk) -> None:

@@ -90,8 +90,8 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
         return _everywhere(there, once, now, known["said"])
     if is_file(path, known):
         return {"several": True, "within_path": path}
-    if there and (likely := _likely_path(there, what)):
-        return {"several": True, "within_path": likely}
+    if there and len({m.path for m in there}) == 1:
+        return {"several": True, "within_path": there[0].path}
     found = [one for one in settings_in(there, what) if _meant(one, what)] if what else []
     old = str(known.get("from_written") or known.get("from") or "")
     if old:
@@ -101,6 +101,8 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
         best = [one for one in found if one.rate > found[0].rate - 0.08]
         paths = list(dict.fromkeys(one.match.path for one in best))
         return {"choices": paths} if len(paths) > 1 else {"several": True, "within_path": paths[0]}
+    if there and (likely := _likely_path(there, what)):
+        return {"several": True, "within_path": likely}
     return _one_for_another(there, (), known)
 
 
@@ -109,12 +111,13 @@ def _value_in(what: str, said: str) -> Mapping[str, Any]:
     twenty", "make the heading say Hello"."""
     name = what.strip()
     if told := re.search(rf"(?i){_SAYS}\s+[\"'“]?{re.escape(name)}", said):
-        name, value = told["name"], name
+        name, value = re.sub(rf"(?i)^.*\b{_MAKES}\s+", "", told["name"]), name
     else:
         name, _, value = (one.strip() for one in what.partition(","))
     return {"what": name, "to": value, "to_written": literal(value)} if name and value else {}
 
 
+_MAKES = r"(?:make|let|have|get|change|set|want|like)"
 _SAYS = (
     r"(?P<name>[^.,;:!?]{2,40}?)\s+(?:(?:should|to|must|has|have|needs|ought|now|just)\s+)*"
     r"(?:says?|reads?|be called|becomes?)"
@@ -127,7 +130,7 @@ def _likely_path(there: Sequence[Match], what: str) -> str:
     for one in there:
         rates[one.path] = max(rates.get(one.path, 0), len(words & {*pieces(one.text)}))
     best = [path for path, rate in rates.items() if rate == max(rates.values())]
-    return best[0] if len(best) == 1 and (len(rates) == 1 or rates[best[0]] > 1) else ""
+    return best[0] if len(best) == 1 and rates[best[0]] > 1 else ""
 
 
 def _one_for_another(

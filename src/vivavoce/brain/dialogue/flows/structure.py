@@ -545,7 +545,7 @@ class _Said:
             if word not in rates and any(close(word, one) for one in own):
                 rates[word] = _OWN
             elif word not in rates and word in also:
-                rates[word] = _OTHER - 0.02 * also.index(word) - _level(place.name)
+                rates[word] = _OTHER - 0.02 * also.index(word)
         return rates
 
     def rate(self, place: Place) -> float:
@@ -563,7 +563,8 @@ class _Said:
         unsaid = [p for p in parts if p not in own and not any(close(p, w) for w in self.words)]
         unsaid = [] if any(_level(place.name) or w in _also(place.name) for w in own) else unsaid
         hits = sum(own.values()) + _AROUND * len(around) + _BESIDE * len(beside)
-        return max(hits / len(self.words) - 0.2 * len(unsaid) / max(1, len(parts)), 0.01)
+        rate = hits / len(self.words) - 0.2 * len(unsaid) / max(1, len(parts))
+        return max(rate - _level(place.name), 0.01)
 
     def sure(self, place: Place) -> bool:
         own, around = self.by_name(place), _steps_of(place) | {*_stems(place.value)} | self.file
@@ -625,13 +626,22 @@ def _in_section(
     beside = [one for one in re.split(r"[,.;!?]\s+", said) if names & {*map(stem, pieces(one))}]
     for at, text in enumerate((*first, *only, *beside, said)):
         own = set() if at < len(first) else value
-        words = {*map(stem, pieces(text)), *(f"{one}" for one in numbers_in(text))} - own
+        words = {*map(stem, pieces(text)), *_numbered(text, steps)} - own
         hits = [sum(_has(step - shared, one) for one in words) for step in steps]
-        if hits and max(hits):
-            return [one for one, hit in zip(group, hits, strict=True) if hit == max(hits)], True
+        most = max(hits, default=0)
+        if most:
+            return [one for one, hit in zip(group, hits, strict=True) if hit == most], True
         if shared & words and at < len(first):
             return group, True
     return group, False
+
+
+def _numbered(text: str, steps: Sequence[set[str]]) -> set[str]:
+    """Numbers by which something is called: of "shop one", and not of "the back one"."""
+    figures = {f"{one}" for one in numbers_in(text)}
+    before = {stem(one) for one in re.findall(r"(?i)(\w+)\s+one\b", text)}
+    named = any(before & step for step in steps if "1" in step)
+    return figures if named or re.search(r"\b1\b", text) else figures - {"1"}
 
 
 def _nth_of(group: list[Place], what: str, said: str) -> list[Place]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Any
@@ -281,12 +281,6 @@ def rows_meant(output: str, known: Known) -> Mapping[str, Any] | None:
     head, rows = rows_in(CUT.sub("", output), path)
     if not head or not rows or CUT.search(output):
         return None
-    what = [one for one in telling(str(known.get("what") or "")) if stem(one) not in _ANY_ROW]
-    if not what or {*map(stem, what)} <= {*map(stem, pieces(path))}:
-        number = len(rows)
-        are = "is" if number == 1 else "are"
-        told = f"There {are} {counted(number, 'row')} in {spoken_path(path)}, besides its head."
-        return {"told": told, "path": path, "count": number}
     words = {*map(stem, telling(said))} - {*map(stem, pieces(path))}
     columns = {at: [row[at].strip() if at < len(row) else "" for row in rows]
                for at in range(len(head))}  # fmt: skip
@@ -300,12 +294,26 @@ def rows_meant(output: str, known: Known) -> Mapping[str, Any] | None:
             turned = denied and not flags
             meant.append([one is not turned for one in here])
     if not meant:
-        return None
+        return _all_rows(head, rows, path, known)
     fitting = [all(one) for one in zip(*meant, strict=True)]
     there = [row[0] for row, one in zip(rows, fitting, strict=True) if one and row]
     some = f": {joined(there)}" if 0 < len(there) <= FEW else ""
     told = f"{len(there)} of the {counted(len(rows), 'row')} in {spoken_path(path)}{some}."
     return {"told": told, "path": path, "count": len(there)}
+
+
+def _all_rows(
+    head: Sequence[str], rows: Sequence[Sequence[str]], path: str, known: Known
+) -> Mapping[str, Any] | None:
+    """How many there are, where nothing tells some of them from the others."""
+    what = [one for one in telling(str(known.get("what") or "")) if stem(one) not in _ANY_ROW]
+    own = {*map(stem, pieces(f"{path} {head[0]}"))}  # by what its rows are called, or are known by
+    if not what or {*map(stem, what)} <= own:
+        number = len(rows)
+        are = "is" if number == 1 else "are"
+        told = f"There {are} {counted(number, 'row')} in {spoken_path(path)}, besides its head."
+        return {"told": told, "path": path, "count": number}
+    return None
 
 
 def _says(cell: str, words: set[str]) -> bool:
@@ -396,8 +404,11 @@ def new_row(text: str, lines: Sequence[str], path: str, said: str) -> list[str] 
         named, behind = _by_columns(spoken, head, columns)
     if len(named) < len(head):
         marked = without_spelling(text)
-        for inside in dict.fromkeys((marked, _from_there(marked, spoken))):
-            if more := _in_order(inside, {}, columns) or _left_over(inside, behind, named, columns):
+        for inside in dict.fromkeys((marked, _from_there(marked, spoken), *_spelt_in(said, head))):
+            if not named and _names_columns(inside, head):
+                continue  # "only name and voice": that is what it has, and not what it says
+            more = _in_order(inside, {}, columns) or _left_over(inside, behind, named, columns)
+            if more and len({**more, **named}) > 1:
                 named = {**more, **named}
                 break
     if 0 not in named and (following := _next_number(head[0], columns[0])):
@@ -408,6 +419,20 @@ def new_row(text: str, lines: Sequence[str], path: str, said: str) -> list[str] 
 
 
 _LEAST_COLUMNS = 2
+
+
+def _names_columns(text: str, head: Sequence[str]) -> bool:
+    names = {stem(one) for name in head for one in pieces(name)}
+    return all({*map(stem, telling(part))} & names for part in _BETWEEN.split(text)[:2])
+
+
+def _spelt_in(said: str, head: Sequence[str]) -> Iterator[str]:
+    """The end of a sentence in which a word was spelled: that one was dictated, whatever was
+    marked."""
+    for sentence in re.split(r"(?<=[.;!?])\s", said):
+        if _SPELT.search(sentence):
+            parts = _BETWEEN.split(without_spelling(sentence).rstrip(".;!? "))
+            yield ", ".join(parts[-len(head) :])
 
 
 def _before_columns(
@@ -494,16 +519,14 @@ def _in_order(
 
 
 def _cell(raw: str, column: Sequence[str]) -> str:
-    """Words as a cell of a column: a number where all its cells are numbers, and small where they
-    are. Empty where they are no such cell."""
+    """Words as a cell of a column, which is a number where all the others are. Empty where they are
+    none such."""
     text = _TRIM.sub("", _WHO.sub("", _TRIM.sub("", raw)))
     if column and all(_NUMERIC.fullmatch(cell) for cell in column):
         return _figure(text, column[-1])
     if column and all(_CODE.fullmatch(cell) for cell in column):
         return _code(text)
-    whole = literal(text) if text else ""
-    small = column and all(cell.islower() for cell in column) and len(whole.split()) <= 2
-    return whole[:1].lower() + whole[1:] if small and not whole[1:2].isupper() else whole
+    return literal(text) if text else ""
 
 
 _CODE = re.compile(r"[A-Z]{1,3}[- ]?\d+")
@@ -512,10 +535,8 @@ _CODE = re.compile(r"[A-Z]{1,3}[- ]?\d+")
 def _code(text: str) -> str:
     """A letter and a number, such as a seat: "C one" is C1."""
     letters = re.match(r"(?:[A-Za-z]\b[\s.]*){1,3}|[A-Za-z]{1,3}(?=\d)", text)
-    if letters is None:
-        return ""
-    number = literal(text[letters.end() :].strip())
-    name = re.sub(r"[\s.]", "", letters[0]).upper()
+    number = _figure(text[letters.end() :], "1") if letters else ""
+    name = re.sub(r"[\s.]", "", letters[0]).upper() if letters else ""
     return f"{name}{number}" if number.isdigit() else ""
 
 

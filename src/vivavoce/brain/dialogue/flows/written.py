@@ -111,6 +111,8 @@ def understood(old: str, said: str) -> str:
         return _like(old, new) if new else ""
     if NUMBER.fullmatch(plain) and not NUMBER.fullmatch(said):
         figures = numbers_in(said)
+        if "." in plain and len(figures) > 1 and (dotted := _version(said, plain.count("."))):
+            return _like(old, dotted)  # "three point twelve"
         return _like(old, f"{figures[0]}") if len(figures) == 1 and not unclear(said) else ""
     if NUMBER.fullmatch(plain):
         return _like(old, _with_decimals(plain, said))
