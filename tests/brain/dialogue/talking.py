@@ -257,7 +257,7 @@ class Talk:
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.told = ""
         self.turns = 0
-        self.points: Callable[[Point | Story], Chosen | None] = lambda point: None
+        self.points: Callable[[Any], Chosen | None] = lambda point: None
 
     def says(self, said: str, *commands: Command) -> str:
         """What is said in the end; the calls of this turn are in `calls`."""

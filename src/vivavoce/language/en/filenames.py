@@ -129,6 +129,13 @@ def written(text: str, files: Iterable[str] = ()) -> str:
     return f"{_TOPS.get(stem.lower(), stem)}.{ending}"
 
 
+def without_manner(text: str) -> str:
+    """Without how it is written: "star dot log, all one word" is star dot log."""
+    while manner := _MANNER.search(text):
+        text = text[: manner.start()].rstrip(_TIDY)
+    return text
+
+
 def _style(made: str, files: Iterable[str]) -> str:
     """What stands between two words of a name: as was said in this one, else as in the others."""
     if "_" in made or "-" in made:

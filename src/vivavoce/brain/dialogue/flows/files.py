@@ -50,6 +50,7 @@ from vivavoce.brain.dialogue.flows.tables import (
 )
 from vivavoce.brain.dialogue.flows.values import settings_in
 from vivavoce.brain.dialogue.flows.written import new_pair
+from vivavoce.language.en import filenames
 from vivavoce.language.en.dictation import dictated
 from vivavoce.language.en.naming import bare, pieces, punctuated, stem, telling
 from vivavoce.language.en.numbers import number
@@ -106,9 +107,11 @@ def there_already(output: str, known: Known) -> Mapping[str, Any]:
 
 # --- Adding a line
 
-_DATA = (".json", ".jsonl", ".xml", ".html", ".htm", ".svg", ".ipynb", ".plist")
-_DATA += (".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".pdf", ".zip", ".gz", ".db")
-_DATA += (".ogg", ".mp3", ".wav", ".mp4")
+_DATA: tuple[str, ...] = (
+    *(".json", ".jsonl", ".xml", ".html", ".htm", ".svg", ".ipynb", ".plist"),
+    *(".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".pdf", ".zip", ".gz", ".db"),
+    *(".ogg", ".mp3", ".wav", ".mp4"),
+)
 
 
 def end_of_file(output: str, known: Known) -> Mapping[str, Any] | None:
@@ -366,6 +369,7 @@ def _new_lines(last: str, lines: Sequence[str], known: Known) -> list[str]:
     text = punctuated(dictated(str(known.get("what") or ""))).strip().strip('"“”')
     there = [line for line in lines if line.strip() and not line.startswith("#")]
     names = len(there) > 1 and not any(" " in line.strip() for line in there)
+    text = filenames.without_manner(text) if names else text
     parts = [part for part in _APART.split(text) if part]
     short = all(len(part.split()) <= _FEW_WORDS for part in parts)
     several = bool(_EACH_ITS_LINE.search(str(known["said"]))) or names
@@ -388,7 +392,7 @@ def _as_name(text: str, files: Sequence[str]) -> str:
     for path in (*files, *above):
         if pieces(PurePosixPath(path).name) == said:
             return path
-    return text if len(text.split()) == 1 or not said else "_".join(said)
+    return text if len(text.split()) == 1 or not said else filenames.written(text, files)
 
 
 def line_for(last: str, text: str) -> str:
