@@ -29,6 +29,7 @@ LONG = (
     "There are seven apples on the kitchen table, and the old garden behind the church is full of "
     "roses."
 )
+WAYS = ["webrtc", "websocket"]
 Step = tuple[str, Any]
 Said = Sequence[str | float]
 
@@ -280,8 +281,9 @@ async def test_a_conversation_that_fell_silent_goes_on_with_one_click(
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("way", WAYS)
 async def test_a_server_that_is_killed_and_comes_back_goes_on_with_the_same_conversation(
-    voice: Voice, tmp_path: Path
+    way: str, voice: Voice, tmp_path: Path
 ) -> None:
     port, folder = free_port(), tmp_path / "server"
     steps = [
@@ -298,7 +300,7 @@ async def test_a_server_that_is_killed_and_comes_back_goes_on_with_the_same_conv
     wav = sound.write(tmp_path / "microphone.wav", b"".join(pieces))
     given = {
         "wav": str(wav),
-        "page": f"http://127.0.0.1:{port}",
+        "page": f"http://127.0.0.1:{port}/?transport={way}",
         "heard": str(tmp_path / "heard.wav"),
         "screenshot": str(tmp_path / "page.png"),
         "steps": [list(step) for step in steps],
@@ -315,6 +317,7 @@ async def test_a_server_that_is_killed_and_comes_back_goes_on_with_the_same_conv
                 )
                 told = await playing
                 found = await _conversations(again)
+    assert told.one("page")["transport"] == way
     lines = [words for _, words in told.one("page")["lines"]]
     assert "apples" in lines[0].lower(), "what was said is still there"
     assert any("piano" in words.lower() for words in lines[1:])
@@ -337,8 +340,9 @@ async def _said(served: Served, messages: int) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("way", WAYS)
 async def test_a_page_that_is_loaded_anew_in_the_middle_goes_on_with_the_same_conversation(
-    voice: Voice, tmp_path: Path
+    way: str, voice: Voice, tmp_path: Path
 ) -> None:
     steps = [
         ("click", "talk"),
@@ -351,8 +355,9 @@ async def test_a_page_that_is_loaded_anew_in_the_middle_goes_on_with_the_same_co
     ]
     said: Said = [3.0, APPLES, 20.0, PIANO]
     with serve(tmp_path / "server") as served:
-        page = await visited(served, voice, tmp_path, said, steps)
+        page = await visited(served, voice, tmp_path, said, steps, path=f"/?transport={way}")
         [conversation] = await _conversations(served)
+    assert page.transport == way
     assert conversation["message_count"] >= 4
     assert page.all("button")[-1] == "Hang up"
 
@@ -392,8 +397,9 @@ async def test_over_a_websocket_too_the_page_is_back_after_a_network_that_was_go
     assert [at for at in page.signs if page.mark("cut") < at < page.mark("mended")], "it is heard"
 
 
+@pytest.mark.parametrize("way", [WAYS[0], pytest.param(WAYS[1], marks=pytest.mark.full)])
 async def test_a_second_tab_takes_over_openly_and_the_first_one_takes_it_back_when_asked_to(
-    voice: Voice, tmp_path: Path
+    way: str, voice: Voice, tmp_path: Path
 ) -> None:
     elsewhere = "It goes on in another window"
     steps = [
@@ -418,7 +424,9 @@ async def test_a_second_tab_takes_over_openly_and_the_first_one_takes_it_back_wh
         ("notice", elsewhere),
     ]
     with serve(tmp_path / "server") as served:
-        page = await visited(served, voice, tmp_path, [3.0, APPLES], steps)
+        page = await visited(
+            served, voice, tmp_path, [3.0, APPLES], steps, path=f"/?transport={way}"
+        )
         found = await _conversations(served)
     assert len(found) == 1, "it is one conversation"
     assert "Continue here" in page.all("button")
