@@ -360,7 +360,7 @@ async def test_the_page_says_thinking_again_while_an_answer_pauses_before_its_en
         ("state", "listening"),
     ]
     async with open_to_all(Pausing()) as brain:
-        settings = {"VIVAVOCE_BRAIN": brain.url, "VIVAVOCE_BRAIN_MODEL": "m"}
+        settings: dict[str, Any] = {"VIVAVOCE_BRAIN": brain.url, "VIVAVOCE_BRAIN_MODEL": "m"}
         with serve(tmp_path / "server", **settings) as served:
             async with asyncio.TaskGroup() as group:
                 playing = group.create_task(played(served, way, voice, tmp_path, steps))
@@ -418,7 +418,7 @@ async def test_what_is_typed_in_the_middle_of_a_call_is_answered_aloud(
         ("write", "What is six times seven?"),
         ("mark", "written"),
         ("words", ["42"]),
-        ("speech", 0.5),
+        ("state", "listening"),
         *said_and_answered(ROSES, "the old garden"),
     ]
     page = await played(house, way, voice, tmp_path, steps)
@@ -554,7 +554,7 @@ async def test_a_tool_waits_for_a_click_shows_how_far_it_is_and_its_end_is_told(
         ("words", ["all fifty tests passed"]),
         ("state", "listening"),
     ]
-    own = {
+    own: dict[str, Any] = {
         "VIVAVOCE_SCRIPT": str(script),
         "VIVAVOCE_WORKSPACE": str(workspace(tmp_path)),
         "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
@@ -583,6 +583,7 @@ async def test_the_microphone_and_the_loudspeaker_that_were_chosen_are_those_of_
         ("choose", ["microphone", "Fake Audio Input 2"]),
         ("choose", ["speaker", "Fake Audio Output 2"]),
         ("reload", None),
+        ("sees", ["settings", "Fake Audio Input 2"]),
         ("key", "Escape"),
         ("click", "talk"),
         ("words", ["garden"]),
