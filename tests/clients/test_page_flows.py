@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -24,6 +25,7 @@ from tests.clients.test_page_goes_on import LONG, ROSES, WAYS, Page
 from tests.clients.voice import Voice
 from tests.journeys.flux import MEXICO, MILK, SCRIPT, SPANISH, TALKS, early, plan_today
 from tests.journeys.flux import Told as Rows
+from tests.journeys.process import free_port
 from tests.journeys.stage import Watcher
 from tests.journeys.test_tool_flows import workspace
 
@@ -174,7 +176,7 @@ async def test_what_is_wished_for_aloud_is_asked_about_shown_as_a_card_and_stand
         assert wanted in text
         assert saved in text
     heard = await page.heard(voice)
-    assert any(word in heard.lower() for word in words(flow.answers[-1])), heard
+    assert share(" ".join(flow.answers), heard) >= 0.6, heard
     rows = flux.rows(user)
     intents = rows.rows("intents")
     assert [row["route"] for row in intents] == ROUTES.get(name, ["NEW_TASK"])
@@ -319,7 +321,7 @@ async def test_captions_follow_the_voice_and_never_run_ahead_of_it(
     assert max(after - before for before, after in pairwise(counts)) <= 8
     for part in (0.35, 0.7):
         at, shown = min(partly, key=lambda one: abs(one[1] - part * whole))
-        heard = words(await page.heard(voice, begins - 1, at))
+        heard = words(await page.heard(voice, end=at + page.onset() - begins))
         assert -4 <= shown - len(heard) <= 2, (at, shown, heard, grew)
 
 
@@ -422,11 +424,12 @@ async def test_what_is_typed_in_the_middle_of_a_call_is_answered_aloud(
         *said_and_answered(ROSES, "the old garden"),
     ]
     page = await played(house, way, voice, tmp_path, steps)
-    assert [who for who, _ in page.lines] == ["user", "assistant"] * 3, page.lines
+    said = [who for who, _ in page.lines if who != "tool"]
+    assert said == ["user", "assistant"] * 3, page.lines
     assert "interrupted" in page.lines[1][1], "who writes has heard enough"
     heard = await page.heard(voice, page.mark("written"))
     assert "42" in heard or "forty" in heard.lower(), heard
-    assert share(ROSES, page.lines[4][1]) >= 0.7
+    assert share(ROSES, page.lines[-2][1]) >= 0.7
 
 
 @pytest.mark.full
@@ -455,24 +458,42 @@ async def test_with_the_microphone_off_nothing_is_heard_and_with_it_on_again_it_
 async def test_a_talk_that_is_gone_for_good_says_so_and_stays_to_be_read(
     way: str, voice: Voice, tmp_path: Path
 ) -> None:
-    """The network goes, and before it is back somebody deletes the conversation."""
+    """Another server is there when the first one is gone, and knows nothing of it."""
+    port = free_port()
     steps = [
         ("click", "talk"),
         ("state", "listening"),
         *said_and_answered(ROSES, "the old garden"),
-        ("cut", None),
-        ("state", "reconnecting"),
-        ("forgotten", None),
-        ("mend", None),
+        ("seen", "reconnecting"),
         ("state", "failed"),
         ("stays", ["failed", 4]),
+        ("click", "talk"),
+        ("state", "listening"),
     ]
-    with serve(tmp_path / "server") as served:
-        page = await played(served, way, voice, tmp_path, steps)
-    assert "reconnecting" in page.all("state")
+    with serve(tmp_path / "first", VIVAVOCE_PORT=str(port)) as served:
+        async with asyncio.TaskGroup() as group:
+            playing = group.create_task(played(served, way, voice, tmp_path, steps))
+            await _answered(served)
+            await asyncio.to_thread(served.kill)
+            with ExitStack() as stack:
+                another = serve(tmp_path / "second", VIVAVOCE_PORT=str(port))
+                await asyncio.to_thread(stack.enter_context, another)
+                page = await playing
     assert page.all("problem"), "why it does not go on"
-    assert page.all("button")[-1] == "Try again"
-    assert share(ROSES, page.lines[0][1]) >= 0.7
+    assert "Try again" in page.all("button")
+
+
+async def _answered(served: Served) -> None:
+    """Until a talk has its first answer, and that was heard."""
+    async with (
+        asyncio.timeout(90),
+        httpx.AsyncClient(base_url=served.origin, trust_env=False) as http,
+    ):
+        while True:
+            (*_, last) = [{}, *(await http.get("/api/v1/conversations")).json()["conversations"]]
+            if last.get("message_count", 0) >= 2:
+                return
+            await asyncio.sleep(0.3)
 
 
 # --- Tools ------------------------------------------------------------------------------------
@@ -549,6 +570,7 @@ async def test_a_tool_waits_for_a_click_shows_how_far_it_is_and_its_end_is_told(
         ("state", "listening"),
         ("say", "Please run the tests."),
         ("sees", ["approval", "pytest"]),
+        ("speech", 1.0),
         ("stays", ["tool", 1]),
         ("click", "yes"),
         ("words", ["all fifty tests passed"]),
@@ -584,7 +606,7 @@ async def test_the_microphone_and_the_loudspeaker_that_were_chosen_are_those_of_
         ("choose", ["speaker", "Fake Audio Output 2"]),
         ("reload", None),
         ("sees", ["settings", "Fake Audio Input 2"]),
-        ("key", "Escape"),
+        ("click", "open-talk"),
         ("click", "talk"),
         ("words", ["garden"]),
         ("devices", None),
