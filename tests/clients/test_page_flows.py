@@ -474,6 +474,7 @@ async def test_a_talk_that_is_gone_for_good_says_so_and_stays_to_be_read(
         async with asyncio.TaskGroup() as group:
             playing = group.create_task(played(served, way, voice, tmp_path, steps))
             await _answered(served)
+            await asyncio.sleep(8)  # it is heard to its end
             await asyncio.to_thread(served.kill)
             with ExitStack() as stack:
                 another = serve(tmp_path / "second", VIVAVOCE_PORT=str(port))
@@ -490,8 +491,8 @@ async def _answered(served: Served) -> None:
         httpx.AsyncClient(base_url=served.origin, trust_env=False) as http,
     ):
         while True:
-            (*_, last) = [{}, *(await http.get("/api/v1/conversations")).json()["conversations"]]
-            if last.get("message_count", 0) >= 2:
+            found = (await http.get("/api/v1/conversations")).json()["conversations"]
+            if any(one["message_count"] >= 2 for one in found):
                 return
             await asyncio.sleep(0.3)
 
@@ -572,7 +573,7 @@ async def test_a_tool_waits_for_a_click_shows_how_far_it_is_and_its_end_is_told(
         ("sees", ["approval", "pytest"]),
         ("speech", 1.0),
         ("stays", ["tool", 1]),
-        ("click", "yes"),
+        ("click", "approval-yes"),
         ("words", ["all fifty tests passed"]),
         ("state", "listening"),
     ]

@@ -68,7 +68,7 @@ class Page:
         """The second at which its loudspeaker made its first sound: by the recording, which has
         gaps less where the machine was busy."""
         (loud,) = np.nonzero(np.abs(np.frombuffer(self._sound, "<i2").astype(int)) > 300)
-        return self._since + float(loud[0]) / sound.RATE
+        return float(self._since) + float(loud[0]) / sound.RATE
 
     async def heard(self, voice: Voice, begin: float = 0.0, end: float | None = None) -> str:
         """The words in its loudspeaker between two of its seconds."""
