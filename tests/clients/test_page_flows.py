@@ -18,15 +18,13 @@ import pytest
 
 from tests.brain.chat_server import ChatServer, Reply, event, open_to_all, stream
 from tests.browser import sound
-from tests.browser.scenes import scene
 from tests.clients.serving import Served, serve
 from tests.clients.talk import share, words
-from tests.clients.test_page_goes_on import LONG, ROSES, WAYS, Page
+from tests.clients.test_page_goes_on import LONG, ROSES, WAYS, Page, played
 from tests.clients.voice import Voice
 from tests.journeys.flux import MEXICO, MILK, SCRIPT, SPANISH, TALKS, early, plan_today
 from tests.journeys.flux import Told as Rows
 from tests.journeys.process import free_port
-from tests.journeys.stage import Watcher
 from tests.journeys.test_tool_flows import workspace
 
 pytestmark = pytest.mark.timeout(240)  # a browser, ears and a mouth on whatever cores there are
@@ -34,35 +32,6 @@ FIRST_SHORT = [WAYS[0], pytest.param(WAYS[1], marks=pytest.mark.full)]
 """One of the two ways is enough for the short form."""
 WIDE = {"width": 1280, "height": 900}
 Steps = Sequence[tuple[str, Any]]
-
-
-async def played(
-    served: Served,
-    way: str,
-    voice: Voice,
-    folder: Path,
-    steps: Steps,
-    *,
-    seconds: float = 200,
-    **given: Any,
-) -> Page:
-    """A visit to the page; what is to be said is said when its turn comes."""
-    for number, (what, argument) in enumerate(steps):
-        if what == "say":
-            (folder / f"{number}.pcm").write_bytes(await voice.say(argument))
-    spoken = [
-        [what, str(folder / f"{number}.pcm") if what == "say" else argument]
-        for number, (what, argument) in enumerate(steps)
-    ]
-    wish = {
-        "wav": str(sound.write(folder / "microphone.wav", sound.silence(1))),
-        "page": f"{served.origin}/?transport={way}",
-        "heard": str(folder / "heard.wav"),
-        "screenshot": str(folder / "page.png"),
-        "steps": spoken,
-        **given,
-    }
-    return Page(await scene("steps", wish, seconds=seconds), Watcher(), folder)
 
 
 def said_and_answered(sentence: str, answer: str) -> list[tuple[str, Any]]:
@@ -100,7 +69,7 @@ class Flux:
             answer = await http.patch("/api/v1/profile", json=about, headers=headers)
             answer.raise_for_status()
         wish = {"headers": headers, "viewport": WIDE, **given}
-        return await played(self.served, way, voice, folder, steps, **wish)
+        return await played(self.served.origin, way, voice, folder, steps, **wish)
 
 
 @pytest.fixture(scope="module")
@@ -292,7 +261,7 @@ async def test_a_call_is_up_within_three_seconds_of_the_press(
     """Seed 004 §15: the usual one of five, from the question for the microphone on."""
     once: Steps = [("click", "talk"), ("state", "listening"), ("click", "talk"), ("state", "idle")]
     steps = [("state", "idle"), *(5 * [*once, ("click", "new")])]
-    page = await played(house, way, voice, tmp_path, steps, viewport=WIDE)
+    page = await played(house.origin, way, voice, tmp_path, steps, viewport=WIDE)
     asked = [at for kind, state, at in page.shown if (kind, state) == ("state", "asking")]
     seconds = [page.at("listening", at) - at for at in asked]
     assert len(seconds) == 5
@@ -306,7 +275,7 @@ async def test_captions_follow_the_voice_and_never_run_ahead_of_it(
 ) -> None:
     """What is shown at a moment is what had sounded by then, within a few words."""
     steps = [("click", "talk"), ("state", "listening"), *said_and_answered(LONG, "roses")]
-    page = await played(house, way, voice, tmp_path, steps)
+    page = await played(house.origin, way, voice, tmp_path, steps)
     begins = page.at("speaking")
     grew = [
         (at, words(text.removeprefix("Assistant: ")))
@@ -365,7 +334,7 @@ async def test_the_page_says_thinking_again_while_an_answer_pauses_before_its_en
         settings: dict[str, Any] = {"VIVAVOCE_BRAIN": brain.url, "VIVAVOCE_BRAIN_MODEL": "m"}
         with serve(tmp_path / "server", **settings) as served:
             async with asyncio.TaskGroup() as group:
-                playing = group.create_task(played(served, way, voice, tmp_path, steps))
+                playing = group.create_task(played(served.origin, way, voice, tmp_path, steps))
                 await brain.begun.wait()
                 await asyncio.sleep(9)  # the first sentence was heard, and then nothing
                 brain.more.set()
@@ -392,7 +361,7 @@ async def test_who_speaks_over_an_answer_is_heard_and_the_rest_of_it_is_not_said
         ("state", "speaking"),
         ("state", "listening"),
     ]
-    page = await played(house, way, voice, tmp_path, steps)
+    page = await played(house.origin, way, voice, tmp_path, steps)
     assert [who for who, _ in page.lines] == ["user", "assistant", "user", "assistant"], page.lines
     _, cut, said, answer = (text for _, text in page.lines)
     assert "interrupted" in cut
@@ -423,7 +392,7 @@ async def test_what_is_typed_in_the_middle_of_a_call_is_answered_aloud(
         ("state", "listening"),
         *said_and_answered(ROSES, "the old garden"),
     ]
-    page = await played(house, way, voice, tmp_path, steps)
+    page = await played(house.origin, way, voice, tmp_path, steps)
     said = [who for who, _ in page.lines if who != "tool"]
     assert said == ["user", "assistant"] * 3, page.lines
     assert "interrupted" in page.lines[1][1], "who writes has heard enough"
@@ -446,7 +415,7 @@ async def test_with_the_microphone_off_nothing_is_heard_and_with_it_on_again_it_
         ("click", "mute"),
         *said_and_answered("My sister plays the piano every evening.", "piano"),
     ]
-    page = await played(house, way, voice, tmp_path, steps)
+    page = await played(house.origin, way, voice, tmp_path, steps)
     assert "Muted" in page.all("words")
     assert [who for who, _ in page.lines] == ["user", "assistant"], page.lines
     assert "apples" not in page.lines[0][1].lower()
@@ -472,7 +441,7 @@ async def test_a_talk_that_is_gone_for_good_says_so_and_stays_to_be_read(
     ]
     with serve(tmp_path / "first", VIVAVOCE_PORT=str(port)) as served:
         async with asyncio.TaskGroup() as group:
-            playing = group.create_task(played(served, way, voice, tmp_path, steps))
+            playing = group.create_task(played(served.origin, way, voice, tmp_path, steps))
             await _answered(served)
             await asyncio.sleep(8)  # it is heard to its end
             await asyncio.to_thread(served.kill)
@@ -539,7 +508,7 @@ async def test_what_needs_a_yes_is_asked_on_the_page_and_aloud_and_answered_by_v
         ("state", "listening"),
     ]
     with serve(tmp_path / "server", VIVAVOCE_SCRIPT=str(script)) as served:
-        page = await played(served, way, voice, tmp_path, steps)
+        page = await played(served.origin, way, voice, tmp_path, steps)
     assert f"bash was {'allowed' if granted else 'refused'} by voice." in page.all("notice")
     assert (Path(f"{tmp_path / 'server'}-workspace") / "painted").exists() is granted
     assert "Waiting for your yes" in page.all("words")
@@ -583,7 +552,7 @@ async def test_a_tool_waits_for_a_click_shows_how_far_it_is_and_its_end_is_told(
         "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
     }
     with serve(tmp_path / "server", **own) as served:
-        page = await played(served, way, voice, tmp_path, steps)
+        page = await played(served.origin, way, voice, tmp_path, steps)
     assert any("of 50" in text for text in page.all("tool")), page.all("tool")
     assert any("bash (" in text and "%" in text for text in page.all("words")), page.all("words")
     heard = await page.heard(voice)
@@ -612,7 +581,7 @@ async def test_the_microphone_and_the_loudspeaker_that_were_chosen_are_those_of_
         ("words", ["garden"]),
         ("devices", None),
     ]
-    page = await played(house, way, voice, tmp_path, steps, wav=str(wav))
+    page = await played(house.origin, way, voice, tmp_path, steps, wav=str(wav))
     told = page.told.one("devices")
     assert told["microphone"] == "Fake Audio Input 2"
     assert told["speakers"]

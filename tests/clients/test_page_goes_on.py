@@ -118,6 +118,35 @@ async def visited(
     return Page(told, watcher, folder)
 
 
+async def played(
+    origin: str,
+    way: str,
+    voice: Voice,
+    folder: Path,
+    steps: Sequence[Step],
+    *,
+    seconds: float = 200,
+    **given: Any,
+) -> Page:
+    """A visit to the page; what is to be said is said when its turn comes."""
+    for number, (what, argument) in enumerate(steps):
+        if what == "say":
+            (folder / f"{number}.pcm").write_bytes(await voice.say(argument))
+    spoken = [
+        [what, str(folder / f"{number}.pcm") if what == "say" else argument]
+        for number, (what, argument) in enumerate(steps)
+    ]
+    wish = {
+        "wav": str(sound.write(folder / "microphone.wav", sound.silence(1))),
+        "page": f"{origin}/?transport={way}",
+        "heard": str(folder / "heard.wav"),
+        "screenshot": str(folder / "page.png"),
+        "steps": spoken,
+        **given,
+    }
+    return Page(await scene("steps", wish, seconds=seconds), Watcher(), folder)
+
+
 def check_lines(page: Page, sentences: Sequence[str]) -> None:
     """Each was heard once and answered once, in this order."""
     assert [who for who, _ in page.lines] == ["user", "assistant"] * len(sentences), page.lines
@@ -293,28 +322,22 @@ async def test_a_server_that_is_killed_and_comes_back_goes_on_with_the_same_conv
     way: str, voice: Voice, tmp_path: Path
 ) -> None:
     port, folder = free_port(), tmp_path / "server"
-    steps = [
+    origin = f"http://127.0.0.1:{port}"
+    steps: list[Step] = [
         ("click", "talk"),
+        ("state", "listening"),
+        ("say", APPLES),
         ("words", ["apples"]),
         ("seen", "reconnecting"),
-        ("mark", "lost"),
+        ("state", "speaking"),  # of what was missed
+        ("state", "listening"),
+        ("say", PIANO),
         ("words", ["piano"]),
         ("speech", 1.0),
     ]
-    pieces = [sound.silence(3), await voice.say(APPLES)]
-    for _ in range(12):  # until somebody hears it again
-        pieces += [sound.silence(6), await voice.say(PIANO)]
-    wav = sound.write(tmp_path / "microphone.wav", b"".join(pieces))
-    given = {
-        "wav": str(wav),
-        "page": f"http://127.0.0.1:{port}/?transport={way}",
-        "heard": str(tmp_path / "heard.wav"),
-        "screenshot": str(tmp_path / "page.png"),
-        "steps": [list(step) for step in steps],
-    }
     with serve(folder, VIVAVOCE_PORT=str(port)) as served:
         async with asyncio.TaskGroup() as group:
-            playing = group.create_task(scene("steps", given, seconds=200))
+            playing = group.create_task(played(origin, way, voice, tmp_path, steps))
             await _said(served, 2)
             await asyncio.sleep(2)  # of the answer is heard
             await asyncio.to_thread(served.kill)
@@ -322,10 +345,10 @@ async def test_a_server_that_is_killed_and_comes_back_goes_on_with_the_same_conv
                 again = await asyncio.to_thread(
                     stack.enter_context, serve(folder, VIVAVOCE_PORT=str(port))
                 )
-                told = await playing
+                page = await playing
                 found = await _conversations(again)
-    assert told.one("page")["transport"] == way
-    lines = [words for _, words in told.one("page")["lines"]]
+    assert page.transport == way
+    lines = [words for _, words in page.lines]
     assert "apples" in lines[0].lower(), "what was said is still there"
     assert any("piano" in words.lower() for words in lines[1:])
     assert len(found) == 1, "it is one conversation"
@@ -351,18 +374,21 @@ async def _said(served: Served, messages: int) -> None:
 async def test_a_page_that_is_loaded_anew_in_the_middle_goes_on_with_the_same_conversation(
     way: str, voice: Voice, tmp_path: Path
 ) -> None:
-    steps = [
+    steps: list[Step] = [
         ("click", "talk"),
+        ("state", "listening"),
+        ("say", APPLES),
+        ("state", "speaking"),
         ("words", ["apples"]),
         ("state", "listening"),
         ("reload", None),
         ("state", "listening"),  # and nobody clicked
+        ("say", PIANO),
         ("words", ["apples", "piano"]),
         ("speech", 1.0),
     ]
-    said: Said = [3.0, APPLES, 20.0, PIANO]
     with serve(tmp_path / "server") as served:
-        page = await visited(served, voice, tmp_path, said, steps, path=f"/?transport={way}")
+        page = await played(served.origin, way, voice, tmp_path, steps)
         [conversation] = await _conversations(served)
     assert page.transport == way
     assert conversation["message_count"] >= 4
