@@ -53,6 +53,7 @@ function speak(rate) {
   window.say = (text) =>
     new Promise((resolve) => {
       const { context, into } = opened;
+      window.saidAt = performance.now() / 1000;
       const samples = new Int16Array(Uint8Array.from(atob(text), (one) => one.charCodeAt(0)).buffer);
       const buffer = new AudioBuffer({ length: samples.length, sampleRate: rate });
       buffer.copyToChannel(Float32Array.from(samples, (sample) => sample / 32768), 0);
@@ -122,6 +123,13 @@ const STEPS = {
   seen: (page, name) =>
     page.waitForFunction(
       (wanted) => window.shown.some(([kind, words]) => kind === "state" && words === wanted),
+      name,
+      LIMIT,
+    ),
+  /** Until it was in this state after something was said, be it for a moment. */
+  since: (page, name) =>
+    page.waitForFunction(
+      (wanted) => window.shown.some(([kind, words, at]) => kind === "state" && words === wanted && at > window.saidAt),
       name,
       LIMIT,
     ),
