@@ -23,7 +23,8 @@ class Reply:
     hangs: bool = False
     """Say nothing more until the other side goes."""
     until: asyncio.Event | None = None
-    """Say nothing before."""
+    """Say nothing before, but for the `first` lines."""
+    first: int = 0
 
 
 def event(**delta: Any) -> str:
@@ -99,12 +100,14 @@ class ChatServer:
         self.asked.append(json.loads(sent) if sent else {})
         self.keys.append(headers.get("authorization"))
         reply = self.reply(self.asked[-1])
-        if reply.until is not None:
+        if reply.until is not None and not reply.first:
             await reply.until.wait()
         told = {"Content-Type": reply.kind, "Transfer-Encoding": "chunked", **reply.headers}
         lines = "".join(f"{name}: {value}\r\n" for name, value in told.items())
         writer.write(f"HTTP/1.1 {reply.status} X\r\n{lines}\r\n".encode())
-        for line in reply.lines:
+        for number, line in enumerate(reply.lines):
+            if reply.until is not None and number == reply.first:
+                await reply.until.wait()
             piece = line.encode()
             writer.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
             await writer.drain()

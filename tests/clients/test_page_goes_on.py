@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 
 from tests.browser import sound
@@ -29,6 +30,7 @@ LONG = (
     "There are seven apples on the kitchen table, and the old garden behind the church is full of "
     "roses."
 )
+WAYS = ["webrtc", "websocket"]
 Step = tuple[str, Any]
 Said = Sequence[str | float]
 
@@ -61,6 +63,12 @@ class Page:
 
     def mark(self, name: str) -> float:
         return next(float(mark["moment"]) for mark in self.told.all("mark") if mark["name"] == name)
+
+    def onset(self) -> float:
+        """The second at which its loudspeaker made its first sound: by the recording, which has
+        gaps less where the machine was busy."""
+        (loud,) = np.nonzero(np.abs(np.frombuffer(self._sound, "<i2").astype(int)) > 300)
+        return float(self._since) + float(loud[0]) / sound.RATE
 
     async def heard(self, voice: Voice, begin: float = 0.0, end: float | None = None) -> str:
         """The words in its loudspeaker between two of its seconds."""
@@ -108,6 +116,35 @@ async def visited(
             group.create_task(meanwhile(watcher))
         told = await scene("steps", given, seconds=150)
     return Page(told, watcher, folder)
+
+
+async def played(
+    origin: str,
+    way: str,
+    voice: Voice,
+    folder: Path,
+    steps: Sequence[Step],
+    *,
+    seconds: float = 200,
+    **given: Any,
+) -> Page:
+    """A visit to the page; what is to be said is said when its turn comes."""
+    for number, (what, argument) in enumerate(steps):
+        if what == "say":
+            (folder / f"{number}.pcm").write_bytes(await voice.say(argument))
+    spoken = [
+        [what, str(folder / f"{number}.pcm") if what == "say" else argument]
+        for number, (what, argument) in enumerate(steps)
+    ]
+    wish = {
+        "wav": str(sound.write(folder / "microphone.wav", sound.silence(1))),
+        "page": f"{origin}/?transport={way}",
+        "heard": str(folder / "heard.wav"),
+        "screenshot": str(folder / "page.png"),
+        "steps": spoken,
+        **given,
+    }
+    return Page(await scene("steps", wish, seconds=seconds), Watcher(), folder)
 
 
 def check_lines(page: Page, sentences: Sequence[str]) -> None:
@@ -280,32 +317,27 @@ async def test_a_conversation_that_fell_silent_goes_on_with_one_click(
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("way", WAYS)
 async def test_a_server_that_is_killed_and_comes_back_goes_on_with_the_same_conversation(
-    voice: Voice, tmp_path: Path
+    way: str, voice: Voice, tmp_path: Path
 ) -> None:
     port, folder = free_port(), tmp_path / "server"
-    steps = [
+    origin = f"http://127.0.0.1:{port}"
+    steps: list[Step] = [
         ("click", "talk"),
+        ("state", "listening"),
+        ("say", APPLES),
         ("words", ["apples"]),
         ("seen", "reconnecting"),
-        ("mark", "lost"),
+        ("state", "speaking"),  # of what was missed
+        ("state", "listening"),
+        ("say", PIANO),
         ("words", ["piano"]),
         ("speech", 1.0),
     ]
-    pieces = [sound.silence(3), await voice.say(APPLES)]
-    for _ in range(12):  # until somebody hears it again
-        pieces += [sound.silence(6), await voice.say(PIANO)]
-    wav = sound.write(tmp_path / "microphone.wav", b"".join(pieces))
-    given = {
-        "wav": str(wav),
-        "page": f"http://127.0.0.1:{port}",
-        "heard": str(tmp_path / "heard.wav"),
-        "screenshot": str(tmp_path / "page.png"),
-        "steps": [list(step) for step in steps],
-    }
     with serve(folder, VIVAVOCE_PORT=str(port)) as served:
         async with asyncio.TaskGroup() as group:
-            playing = group.create_task(scene("steps", given, seconds=200))
+            playing = group.create_task(played(origin, way, voice, tmp_path, steps))
             await _said(served, 2)
             await asyncio.sleep(2)  # of the answer is heard
             await asyncio.to_thread(served.kill)
@@ -313,9 +345,10 @@ async def test_a_server_that_is_killed_and_comes_back_goes_on_with_the_same_conv
                 again = await asyncio.to_thread(
                     stack.enter_context, serve(folder, VIVAVOCE_PORT=str(port))
                 )
-                told = await playing
+                page = await playing
                 found = await _conversations(again)
-    lines = [words for _, words in told.one("page")["lines"]]
+    assert page.transport == way
+    lines = [words for _, words in page.lines]
     assert "apples" in lines[0].lower(), "what was said is still there"
     assert any("piano" in words.lower() for words in lines[1:])
     assert len(found) == 1, "it is one conversation"
@@ -337,22 +370,27 @@ async def _said(served: Served, messages: int) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("way", WAYS)
 async def test_a_page_that_is_loaded_anew_in_the_middle_goes_on_with_the_same_conversation(
-    voice: Voice, tmp_path: Path
+    way: str, voice: Voice, tmp_path: Path
 ) -> None:
-    steps = [
+    steps: list[Step] = [
         ("click", "talk"),
+        ("state", "listening"),
+        ("say", APPLES),
+        ("state", "speaking"),
         ("words", ["apples"]),
         ("state", "listening"),
         ("reload", None),
         ("state", "listening"),  # and nobody clicked
+        ("say", PIANO),
         ("words", ["apples", "piano"]),
         ("speech", 1.0),
     ]
-    said: Said = [3.0, APPLES, 20.0, PIANO]
     with serve(tmp_path / "server") as served:
-        page = await visited(served, voice, tmp_path, said, steps)
+        page = await played(served.origin, way, voice, tmp_path, steps)
         [conversation] = await _conversations(served)
+    assert page.transport == way
     assert conversation["message_count"] >= 4
     assert page.all("button")[-1] == "Hang up"
 
@@ -391,8 +429,9 @@ async def test_over_a_websocket_too_the_page_is_back_after_a_network_that_was_go
     assert [at for at in page.signs if page.mark("cut") < at < page.mark("mended")], "it is heard"
 
 
+@pytest.mark.parametrize("way", [WAYS[0], pytest.param(WAYS[1], marks=pytest.mark.full)])
 async def test_a_second_tab_takes_over_openly_and_the_first_one_takes_it_back_when_asked_to(
-    voice: Voice, tmp_path: Path
+    way: str, voice: Voice, tmp_path: Path
 ) -> None:
     elsewhere = "It goes on in another window"
     steps = [
@@ -417,7 +456,9 @@ async def test_a_second_tab_takes_over_openly_and_the_first_one_takes_it_back_wh
         ("notice", elsewhere),
     ]
     with serve(tmp_path / "server") as served:
-        page = await visited(served, voice, tmp_path, [3.0, APPLES], steps)
+        page = await visited(
+            served, voice, tmp_path, [3.0, APPLES], steps, path=f"/?transport={way}"
+        )
         found = await _conversations(served)
     assert len(found) == 1, "it is one conversation"
     assert "Continue here" in page.all("button")

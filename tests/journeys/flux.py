@@ -141,7 +141,7 @@ def told_by(folder: Path, brain: str) -> Iterator[Talks]:
     folder.mkdir(exist_ok=True)
     database, zone = folder / "vivavoce.db", early()
     told = {name: Told(f"{name}@{brain}", zone, database) for name in TALKS}
-    asyncio.run(_plan_today(database, told["reschedule"].user, zone))
+    asyncio.run(plan_today(database, told["reschedule"].user, zone))
     script = {"VIVAVOCE_SCRIPT": str(SCRIPT)} if brain == "scripted" else {}
     own = {"VIVAVOCE_AGENT": "flux", "VIVAVOCE_BRAIN": brain, **script}
     with serve(folder, patience=900, **own) as served:
@@ -150,7 +150,7 @@ def told_by(folder: Path, brain: str) -> Iterator[Talks]:
         yield Talks(told)
 
 
-async def _plan_today(database: Path, user: str, zone: ZoneInfo) -> None:
+async def plan_today(database: Path, user: str, zone: ZoneInfo) -> None:
     now = datetime.now(UTC)
     today = now.astimezone(zone).replace(minute=0, second=0, microsecond=0)
     tasks = [

@@ -186,6 +186,12 @@ def test_what_is_lost_must_have_been_named() -> None:
     assert naming.names_it("the text file", "committee.txt")
 
 
+def test_words_that_are_a_name_run_together_are_that_name() -> None:
+    assert naming.chosen("code owners", [".github/CODEOWNERS", "src/a.py"]).only == (
+        ".github/CODEOWNERS"
+    )
+
+
 def test_numbered_files_are_found_by_their_numbers() -> None:
     there = ["migrations/001_init.sql", "migrations/002_users.sql", "migrations/003_drop_old.sql"]
     assert naming.chosen("number three, the drop one", there).only == there[2]

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from vivavoce.wire.clean import clean_json, clean_line
-from vivavoce.wire.events import ErrorOccurred, IntentRetracted, IntentSubmitted, VoiceEvent, to_log
+from vivavoce.wire.events import ErrorOccurred, IntentSubmitted, VoiceEvent, to_log
 from vivavoce.wire.records.plans import Intent, IntentStatus, Person, Submission
 from vivavoce.wire.records.talk import Announce, Change, Conversation, Put, PutConversation
 
@@ -24,21 +24,15 @@ def _announced(event: VoiceEvent, intent: Intent) -> Announce:
     return Announce(to_log(event, user_id=intent.user_id, conversation_id=intent.conversation_id))
 
 
-def _named(intent: Intent, now: datetime) -> dict[str, Any]:
-    return {
-        "session_id": intent.session_id,
-        "timestamp": now,
-        "intent_id": intent.id,
-        "intent": intent.route,
-        "goal_id": intent.goal_id,
-        "task_id": intent.task_id,
-    }
-
-
 def told_submitted(intent: Intent, now: datetime) -> Announce:
     """As it stands now: pending, accepted or failed."""
     event = IntentSubmitted(
-        **_named(intent, now),
+        session_id=intent.session_id,
+        timestamp=now,
+        intent_id=intent.id,
+        intent=intent.route,
+        goal_id=intent.goal_id,
+        task_id=intent.task_id,
         payload=intent.payload,
         status=intent.status.value,
         revision=intent.revision,
@@ -78,10 +72,6 @@ def accepted(
         )
         changes.append(PutConversation(latest))
     return [*changes, told_submitted(intent, now)]
-
-
-def retracted(intent: Intent, now: datetime) -> list[Change]:
-    return [Put(intent), _announced(IntentRetracted(**_named(intent, now)), intent)]
 
 
 def refused(intent: Intent, message: str, code: str, now: datetime) -> list[Change]:

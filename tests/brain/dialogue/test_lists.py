@@ -29,6 +29,11 @@ SATURDAY = "Saturday, November 21 at 10:15 AM"
             "an hour and ten minutes",
             "Thursday, November 19 at 11:25 AM",
         ),
+        (
+            "push the vet to the day after, same time",
+            "to the day after, same time",
+            "Friday, November 20 at 10:15 AM",
+        ),
         ("shove the vet along half an hour", "half an hour", "Thursday, November 19 at 10:45 AM"),
     ],
 )  # fmt: skip

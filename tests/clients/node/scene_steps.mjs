@@ -1,12 +1,13 @@
 // Our own page, step by step: what is done and what is waited for is given, what was seen is told.
 //
 // A step is [what, argument]. Everything that the page shows meanwhile is kept with its second: its
-// states, what it says beside them, and its sound, from the moment its script runs.
-
+// states, what it says beside them, and its sound, from the moment its script runs. Where a step
+// says something the microphone is one that says it then; else it is a WAV that just goes on.
+import { readFileSync } from "node:fs";
 import { heard, measure, openBrowser, openPage } from "./browser.mjs";
 import { road } from "./road.mjs";
 import { given, play, tell } from "./scene.mjs";
-import { writeWav } from "./wav.mjs";
+import { RATE, writeWav } from "./wav.mjs";
 
 const LIMIT = { timeout: 60_000 };
 const at = (name) => `[data-testid="${name}"]`;
@@ -27,6 +28,8 @@ function remember() {
     keep("banner", document.querySelector('[data-testid="banner"]')?.textContent);
     keep("problem", document.querySelector('[data-testid="problem"]')?.textContent);
     keep("button", document.querySelector('[data-testid="talk"]')?.textContent);
+    keep("answer", [...document.querySelectorAll('[data-role="assistant"]')].at(-1)?.textContent);
+    keep("tool", [...document.querySelectorAll('[data-role="tool"]')].at(-1)?.textContent);
   };
   document.addEventListener("DOMContentLoaded", () => {
     const wishes = { attributes: true, childList: true, subtree: true, characterData: true };
@@ -35,14 +38,98 @@ function remember() {
   });
 }
 
+// Runs in the page before its own scripts: a microphone that is silent until it is to say something.
+function speak(rate) {
+  let opened = null;
+  navigator.mediaDevices.getUserMedia = async () => {
+    const context = new AudioContext();
+    const into = new MediaStreamAudioDestinationNode(context);
+    const silence = new ConstantSourceNode(context, { offset: 0 });
+    silence.connect(into);
+    silence.start();
+    opened = { context, into };
+    return into.stream;
+  };
+  window.say = (text) =>
+    new Promise((resolve) => {
+      const { context, into } = opened;
+      window.saidAt = performance.now() / 1000;
+      const samples = new Int16Array(Uint8Array.from(atob(text), (one) => one.charCodeAt(0)).buffer);
+      const buffer = new AudioBuffer({ length: samples.length, sampleRate: rate });
+      buffer.copyToChannel(Float32Array.from(samples, (sample) => sample / 32768), 0);
+      const source = new AudioBufferSourceNode(context, { buffer });
+      source.connect(into);
+      source.onended = () => resolve();
+      source.start();
+    });
+}
+
+// Runs in the page before its own scripts: which of them the page opens last.
+function noteDevices() {
+  const { mediaDevices } = navigator;
+  const open = mediaDevices.getUserMedia.bind(mediaDevices);
+  let heard = null;
+  const sounding = [];
+  mediaDevices.getUserMedia = async (wish) => (heard = await open(wish));
+  for (const { prototype } of [AudioContext, HTMLMediaElement]) {
+    const plain = prototype.setSinkId;
+    prototype.setSinkId = function setSinkId(id) {
+      sounding.push(this);
+      return plain.call(this, id);
+    };
+  }
+  window.devices = async () => {
+    const all = await mediaDevices.enumerateDevices();
+    const label = (kind, id) => all.find((one) => one.kind === kind && one.deviceId === id)?.label;
+    return {
+      microphone: label("audioinput", heard.getAudioTracks()[0].getSettings().deviceId),
+      speakers: sounding.map(({ sinkId }) => label("audiooutput", sinkId)),
+    };
+  };
+}
+
 const STEPS = {
-  click: (page, name) => page.click(at(name)),
+  click: (page, name) => page.click(at(name), LIMIT),
+  /** PCM16 at 24 kHz. */
+  say: (page, path) => page.evaluate((text) => window.say(text), readFileSync(path).toString("base64")),
+  async write(page, words) {
+    await page.fill(`${at("write")} textarea`, words);
+    await page.keyboard.press("Enter");
+  },
+  choose: (page, [name, label]) => page.selectOption(at(name), { label }, LIMIT),
+  key: (page, name) => page.keyboard.press(name),
+  /** Until one of these has the words in it. */
+  sees: (page, [name, words]) => page.locator(at(name)).filter({ hasText: words }).first().waitFor(LIMIT),
+  gone: (page, name) => page.waitForSelector(at(name), { ...LIMIT, state: "detached" }),
+  /** As a user closes a tab. */
+  close: (page) => page.close({ runBeforeUnload: true }),
+  /** Of the call that is on. */
+  async devices(page) {
+    tell("devices", await page.evaluate(() => window.devices()));
+  },
+  /** All of a user's talks are deleted, from somewhere else. */
+  async forgotten() {
+    const { headers = {} } = given;
+    const list = `${new URL(given.page).origin}/api/v1/conversations`;
+    const { conversations } = await (await fetch(list, { headers })).json();
+    for (const { id } of conversations) {
+      const answer = await fetch(`${list}/${id}`, { method: "DELETE", headers });
+      if (!answer.ok) throw new Error(`deleting: ${answer.status}`);
+    }
+  },
   state: (page, name) =>
     page.waitForFunction((wanted) => document.body.dataset.state === wanted, name, LIMIT),
   /** Until the page has shown this state, now or before. */
   seen: (page, name) =>
     page.waitForFunction(
       (wanted) => window.shown.some(([kind, words]) => kind === "state" && words === wanted),
+      name,
+      LIMIT,
+    ),
+  /** Until it was in this state after something was said, be it for a moment. */
+  since: (page, name) =>
+    page.waitForFunction(
+      (wanted) => window.shown.some(([kind, words, at]) => kind === "state" && words === wanted && at > window.saidAt),
       name,
       LIMIT,
     ),
@@ -117,23 +204,28 @@ let opened = null;
 play(async () => {
   const browser = await openBrowser(given);
   try {
-    const context = await browser.newContext({ viewport: { width: 420, height: 800 } });
+    const { viewport = { width: 420, height: 800 }, locale = "en-GB", headers } = given;
+    const wishes = headers ? { extraHTTPHeaders: headers, serviceWorkers: "block" } : {};
+    const context = await browser.newContext({ viewport, locale, ...wishes });
     opened = async () => {
       const page = await openPage(context, given);
       await page.addInitScript(remember);
+      if (given.steps.some(([what]) => what === "say")) await page.addInitScript(speak, RATE);
+      if (given.steps.some(([what]) => what === "devices")) await page.addInitScript(noteDevices);
       if (way) await way.lead(page);
       await page.goto(way ? given.page.replace(new URL(given.page).origin, way.origin) : given.page);
       return page;
     };
     if (given.steps.some(([what]) => what === "cut")) way = await road(given.page);
-    const page = await opened();
-    tabs.push(page);
+    const first = await opened();
+    tabs.push(first);
     try {
       for (const [what, argument] of given.steps) {
         tell("step", { what, argument });
         await STEPS[what](tabs.at(-1), argument);
       }
     } finally {
+      const page = first.isClosed() ? tabs.at(-1) : first;
       if (given.screenshot) await page.screenshot({ path: given.screenshot });
       if (given.heard) writeWav(given.heard, await heard(page));
       tell("page", {

@@ -6,11 +6,13 @@ import asyncio
 from dataclasses import replace
 from datetime import timedelta
 
+import orjson
+
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.people.plans import Agenda
 from vivavoce.testing.fakes import ManualClock, MemoryStore
-from vivavoce.wire.records.plans import Person, Todo, TodoStatus
-from vivavoce.wire.records.talk import Put, new_id
+from vivavoce.wire.records.plans import Intent, IntentStatus, Person, Todo, TodoStatus
+from vivavoce.wire.records.talk import Conversation, Put, PutConversation, new_id
 
 
 class Together(MemoryStore):
@@ -68,3 +70,54 @@ async def test_a_task_that_is_ticked_off_while_it_is_moved_is_both() -> None:
     found = await MemoryStore.todo(store, gym.id, user_id="ann")
     assert found is not None
     assert (found.status, found.scheduled_at) == (TodoStatus.COMPLETED, now + timedelta(hours=1))
+
+
+async def test_with_the_last_of_what_was_understood_the_intent_is_taken_back_and_told_so() -> None:
+    """Deleted by hand, or by voice before: once, and another's intent stays as it is."""
+    store, clock = MemoryStore(), ManualClock()
+    await store.open()
+    now = clock.now()
+    conversation = Conversation(id=new_id(), user_id="ann", created_at=now, updated_at=now)
+    milk, stamps = (new_id() for _ in range(2))
+    intents = [
+        Intent(
+            id=new_id(),
+            user_id="ann",
+            conversation_id=conversation.id,
+            name="submit_new_task_intent",
+            route="NEW_TASK",
+            payload={},
+            created_at=now,
+            updated_at=now,
+            status=IntentStatus.ACCEPTED,
+            task_id=task_id,
+        )
+        for task_id in (milk, stamps, new_id())
+    ]
+    todos = [
+        Todo(
+            id=task_id,
+            user_id="ann",
+            title="Errand",
+            trigger_type="location",
+            location_trigger="in town",
+            created_at=now,
+            updated_at=now,
+            status=status,
+            intent_id=intent.id,
+        )
+        for task_id, intent, status in zip(
+            (milk, stamps), intents[:2], (TodoStatus.ACTIVE, TodoStatus.RETRACTED), strict=True
+        )
+    ]
+    await store.commit([PutConversation(conversation), *map(Put, intents), *map(Put, todos)])
+    agenda = Agenda(store, Journal(store, clock), clock, check_voice=str)
+    for task_id in (milk, milk, stamps):
+        await agenda.drop_todo(task_id, "ann")
+    found = [await store.intent(one.id, user_id="ann") for one in intents]
+    assert [one.status.value for one in found if one] == ["retracted", "retracted", "accepted"]
+    told = await store.events(after=0, limit=10)
+    assert [(e.type, orjson.loads(e.data)["task_id"]) for e in told] == [
+        ("intent.retracted", milk),
+        ("intent.retracted", stamps),
+    ]

@@ -78,6 +78,7 @@ export const MICROPHONE = [
 export const FAULTS = [
   /*i18n*/ "It goes on in another window or on another device.",
   /*i18n*/ "The server does not answer.",
+  /*i18n*/ "The server does not know this talk any more. Try again to begin a new one.",
   /*i18n*/ "This token is not right.",
   /*i18n*/ "The microphone is gone. Plug it in, then try again.",
   /*i18n*/ "The server answered {number}.",

@@ -599,7 +599,7 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
     found = dict(given)
     there = base(wish, hint, heard.state)
     if there is not None:
-        text = mentions.brought_in(text, heard.said)
+        text = mentions.day_after(mentions.brought_in(text, heard.said))
     hours = [span.text for span in others if times.says_hour(span.text)]
     if there is not None and hours and times.repeats(text) and not times.says_hour(text):
         text = hours[-1]  # "make it eight, every week like": that it repeats is known

@@ -806,6 +806,7 @@ _SUMS = (
     ("how far on 1 litre if I drove 240 kilometres on 15", "240 / 15"),
     ("we paid 5 times 30 and the room was 120, what is left over", "5 * 30 - 120"),
     ("90 euros, 20 percent off", "90 * 0.80"),
+    ("a page takes 30 seconds, there are 240 of them, how many hours is that", "240 * 30 / 3600"),
 )
 RECKONING = _wrapped(SYSTEM, _RECKONS) + "".join(
     _wrapped(USER, said) + _wrapped(ASSISTANT, expression) for said, expression in _SUMS

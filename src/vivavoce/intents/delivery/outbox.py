@@ -25,6 +25,7 @@ from vivavoce.intents.delivery.http import Delivered, Later, Refused, Sender, Ve
 from vivavoce.intents.ports import IntentStore, Journal
 from vivavoce.logs import failure, fields
 from vivavoce.retrying import doubling
+from vivavoce.runtime.people.plans import taken_back
 from vivavoce.runtime.ports import Clock
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.plans import Delivery, Intent, IntentStatus
@@ -272,7 +273,7 @@ def _delivered(
     )
     if delivery.action == "retract":
         intent = replace(intent, status=IntentStatus.RETRACTED, error=None)
-        return [done, *write.retracted(intent, now)]
+        return [done, *taken_back(intent, now)]
     if _revision(delivery) < intent.revision or intent.status is IntentStatus.RETRACTED:
         return [done]  # an amendment of it is still on its way
     intent = replace(intent, status=IntentStatus.ACCEPTED, error=None)

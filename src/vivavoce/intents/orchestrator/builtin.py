@@ -38,6 +38,7 @@ from vivavoce.language.en.understanding import understand
 from vivavoce.logs import failure
 from vivavoce.runtime.people import things
 from vivavoce.runtime.people.due import comes_due
+from vivavoce.runtime.people.plans import taken_back
 from vivavoce.runtime.plugins import entry_points
 from vivavoce.runtime.ports import AgendaStore, Clock
 from vivavoce.wire.clean import clean_line, clean_text
@@ -290,7 +291,7 @@ class Inside:
             updated_at=now,
         )
         if action == "retract":
-            changes = write.retracted(intent, now)
+            changes = taken_back(intent, now)
         else:
             place = await self._store.conversation(intent.conversation_id, user_id=intent.user_id)
             changes = write.accepted(intent, place, now, linked=True)

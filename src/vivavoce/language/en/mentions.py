@@ -262,6 +262,16 @@ def brought_in(words: str, said: str) -> str:
     return f"{long} earlier" if far else words
 
 
+_DAY_AFTER = re.compile(
+    r"(?i)\b(?:to )?the (?:(?:following|next) day|day (?:after|following)(?: that)?)\b(?! tomorrow)"
+)
+
+
+def day_after(words: str) -> str:
+    """Of what is moved "the day after" is the one after its own."""
+    return _DAY_AFTER.sub("a day later", words)
+
+
 def beside(text: str) -> str:
     """The words for what a time is relative to: "my train" of "an hour before my train"."""
     match = re.search(_ANCHORED, text)

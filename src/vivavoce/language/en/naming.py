@@ -1056,6 +1056,9 @@ def chosen(text: str, files: Iterable[str], *, folders: bool = False) -> Choice:
         return Choice(tuple(exact[:_MOST]))
     if inside := _inside(said, there):
         return inside
+    whole = "".join(one for one in pieces(said) if one not in _SMALL and one != "file")
+    if run := [one for one in there if whole and whole == "".join(_named(one)[0])]:
+        return Choice(tuple(run[:_MOST]))
     spoken = _spoken(said)
     if not spoken:
         return Choice(())

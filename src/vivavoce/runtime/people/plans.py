@@ -22,10 +22,12 @@ from vivavoce.runtime.limits import Shares
 from vivavoce.runtime.people.due import after_this_time, anchor_of, zone_or
 from vivavoce.runtime.ports import Clock, Store
 from vivavoce.wire.clean import clean_line, clean_text
+from vivavoce.wire.events import IntentRetracted, to_log
 from vivavoce.wire.records.plans import (
     Goal,
     GoalStatus,
     Intent,
+    IntentStatus,
     Milestone,
     Person,
     SessionLimits,
@@ -33,7 +35,7 @@ from vivavoce.wire.records.plans import (
     Todo,
     TodoStatus,
 )
-from vivavoce.wire.records.talk import Put, SessionSummary, new_id
+from vivavoce.wire.records.talk import Announce, Change, Put, SessionSummary, new_id
 from vivavoce.wire.values import Value
 
 DAY = timedelta(days=1)
@@ -134,12 +136,15 @@ class Agenda:
         return Plan(goal, plan.milestones)
 
     async def drop_goal(self, goal_id: str, user_id: str) -> None:
-        """Once more changes nothing."""
+        """With what was understood and led to it. Once more changes nothing."""
         async with self._changing:
             goal = (await self._goal(goal_id, user_id)).goal
+            more = await self._meant(goal)
             if goal.status is not GoalStatus.RETRACTED:
                 gone = replace(goal, status=GoalStatus.RETRACTED, updated_at=self._clock.now())
-                await self._put(gone, goal)
+                await self._put(gone, goal, *more)
+            elif more:
+                await self._journal.commit(more)
 
     def _goal_with(self, goal: Goal, wanted: Mapping[str, Any], zone: str) -> Goal:
         changes: dict[str, Any] = {}
@@ -230,12 +235,25 @@ class Agenda:
         return todo
 
     async def drop_todo(self, todo_id: str, user_id: str) -> None:
-        """Once more changes nothing."""
+        """With what was understood and led to it. Once more changes nothing."""
         async with self._changing:
             todo = await self._todo(todo_id, user_id)
+            more = await self._meant(todo)
             if todo.status is not TodoStatus.RETRACTED:
                 gone = replace(todo, status=TodoStatus.RETRACTED, updated_at=self._clock.now())
-                await self._put(gone, todo)
+                await self._put(gone, todo, *more)
+            elif more:  # it was deleted by voice
+                await self._journal.commit(more)
+
+    async def _meant(self, thing: Goal | Todo) -> list[Change]:
+        """Of what it was made of nothing is left: whoever shows that is told so."""
+        if thing.intent_id is None:
+            return []
+        intent = await self._store.intent(thing.intent_id, user_id=thing.user_id)
+        if intent is None or intent.status is not IntentStatus.ACCEPTED:
+            return []
+        now = self._clock.now()
+        return taken_back(replace(intent, status=IntentStatus.RETRACTED, updated_at=now), now)
 
     async def _todo_with(self, todo: Todo, wanted: Mapping[str, Any], zone: str) -> Todo:
         changes: dict[str, Any] = {}
@@ -252,13 +270,16 @@ class Agenda:
         person = await self._store.person(user_id)
         return zone_or(person.time_zone if person else None, self._time_zone)
 
-    async def _put(self, record: Goal | Todo, before: Goal | Todo | None = None) -> None:
+    async def _put(
+        self, record: Goal | Todo, before: Goal | Todo | None = None, *more: Change
+    ) -> None:
         """Only what is another than before: somebody may be talking about the rest of it."""
         names = [one.name for one in fields(record) if one.name != "updated_at"]
         only = tuple(n for n in names if before and getattr(record, n) != getattr(before, n))
         # What is there may be changed, and with it room be made.
         room = [] if before else self._shares.more(record.user_id)
-        await self._journal.commit([Put(record, only=only) if before else Put(record), *room])
+        put = Put(record, only=only) if before else Put(record)
+        await self._journal.commit([put, *more, *room])
         if self._changed is not None:
             await self._changed(record.user_id)
 
@@ -325,6 +346,20 @@ class Agenda:
         spent = await self._store.spent(user_id=user_id, since=since)
         latest = await self._store.sessions(user_id=user_id, limit=sessions)
         return Account(since, spent, latest, self._limits())
+
+
+def taken_back(intent: Intent, now: datetime) -> list[Change]:
+    """A retracted intent, kept and told."""
+    event = IntentRetracted(
+        session_id=intent.session_id,
+        timestamp=now,
+        intent_id=intent.id,
+        intent=intent.route,
+        goal_id=intent.goal_id,
+        task_id=intent.task_id,
+    )
+    log = to_log(event, user_id=intent.user_id, conversation_id=intent.conversation_id)
+    return [Put(intent), Announce(log)]
 
 
 def visible_line(value: str, field: str) -> str:

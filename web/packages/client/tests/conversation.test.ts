@@ -371,8 +371,17 @@ describe("the way of the sound", () => {
     const scene = await talking();
     const gone = { status: 404, body: refusal("session_not_found") };
     scene.server.next("GET /session/reconnect", gone);
+    scene.tell("transcription.completed", { item_id: "u1", transcript: "The blue door.", role: "user" });
     scene.webrtc.calls[0]?.close();
     await until(() => expect(scene.state).toBe("failed"));
+    const { lines, problem } = scene.conversation.store.getState();
+    expect(problem).toContain("does not know this talk");
+    expect(lines.map(({ text }) => text), "it stays to be read").toEqual(["The blue door."]);
+    scene.conversation.start();
+    await until(() => expect(scene.webrtc.calls).toHaveLength(2));
+    expect(scene.server.asked).not.toContain("POST /session/restore");
+    expect(scene.conversation.store.getState().lines).toEqual([]);
+    await scene.conversation.stop();
   });
 
   test("speaks until the page's own player has ended", async () => {

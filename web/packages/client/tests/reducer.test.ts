@@ -247,6 +247,8 @@ describe("the transcript", () => {
     expect(reduce(started, done)).toMatchObject({ tools: [], lines: [{ done: true, failed: false }] });
     const fault = event("tool.error", { ...call, error: "No.", recoverable: true });
     expect(reduce(started, fault)).toMatchObject({ tools: [], lines: [{ failed: true }] });
+    // What was refused never began, and has its name all the same.
+    expect(after(fault)).toMatchObject({ lines: [{ text: "calculate", failed: true, note: "No." }] });
   });
 
   test("what is left open when it ends is closed, and what never came is gone", () => {

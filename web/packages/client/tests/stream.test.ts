@@ -8,10 +8,12 @@ class FakeSource extends EventTarget {
   static readonly CLOSED = 2;
   readyState = 0;
   onopen: (() => void) | null = null;
-  onerror: (() => void) | null = null;
+  onerror: ((event: Event) => void) | null = null;
 
   constructor(readonly url: URL) {
     super();
+    // As in a browser: whatever has this name, the server's own event too.
+    this.addEventListener("error", (event) => this.onerror?.(event));
   }
 
   tell(name: string, data: object, lastEventId = ""): void {
@@ -21,7 +23,6 @@ class FakeSource extends EventTarget {
   breaks(readyState: number): void {
     this.readyState = readyState;
     this.dispatchEvent(new Event("error"));
-    this.onerror?.();
   }
 
   close(): void {

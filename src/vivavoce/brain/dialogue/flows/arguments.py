@@ -311,7 +311,8 @@ def _instruction(text: str, known: Known) -> tuple[str, ...]:
 
 def _globs(text: str, known: Known) -> tuple[str, ...]:
     ends = {PurePosixPath(one).suffix.lstrip(".").lower() for one in known.get("files") or ()}
-    said = [one for one in naming.pieces(text) if one.removesuffix("s") in ends - {""}]
+    words = re.findall(r"[a-z0-9]+", text.lower())
+    said = [one for one in words if one.removesuffix("s") in ends - {""}]
     by_ending = tuple(f"**/*.{one.removesuffix('s')}" for one in said)
     return (*by_ending, *naming.globs(text)) if text else ("**/*",)
 
@@ -503,10 +504,18 @@ def _bullets(text: str, suffix: str, said: str) -> str:
     return "".join(f"{mark}{one}\n" for one in parts) if len(parts) > 1 else ""
 
 
+def _to_the_end(text: str, said: str) -> str:
+    """An enumeration with its last: "milk, eggs" of "milk, eggs, flour" is all of it."""
+    at = said.casefold().find(text.casefold())
+    rest = re.match(r",\s*[^,.;:!?]+(?=[.!?]*\s*$)", said[at + len(text) :]) if at >= 0 else None
+    return f"{text}{rest[0]}" if rest and "," in text else text
+
+
 def _text(text: str, known: Known) -> tuple[str, ...]:
     """What a new file says, where it was said: words, or a program that only prints some. Nothing
     where somebody has to think of it."""
     suffix = PurePosixPath((_new_path(str(known.get("file") or ""), known) or ("",))[0]).suffix
+    text = _to_the_end(text, str(known["said"]))
     if suffix in _PROSE and (items := _bullets(text, suffix, str(known["said"]))):
         return (items,)
     if suffix in _PROSE:

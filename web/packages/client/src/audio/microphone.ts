@@ -40,15 +40,7 @@ export async function openMicrophone(devices: Devices = {}): Promise<Microphone>
   const context = new AudioContext({ latencyHint: "interactive" });
   let stream: MediaStream | null = null;
   try {
-    stream = await navigator.mediaDevices.getUserMedia({
-      audio: {
-        echoCancellation: true,
-        noiseSuppression: true,
-        autoGainControl: true,
-        // Where it is not plugged in, the usual one is better than none.
-        ...(devices.microphone ? { deviceId: { ideal: devices.microphone } } : {}),
-      },
-    });
+    stream = await heard(devices.microphone);
     await context.resume();
     await leadTo(context, devices.speaker);
     return opened(stream, context, devices.speaker ?? "");
@@ -59,6 +51,22 @@ export async function openMicrophone(devices: Devices = {}): Promise<Microphone>
     throw new MicrophoneRefused(explain(fault));
   }
 }
+
+/** The chosen one; where it is not plugged in, the usual one is better than none. Browsers may give
+ * another than an `ideal` one, though it is there. */
+async function heard(chosen: string | undefined): Promise<MediaStream> {
+  const usual = { echoCancellation: true, noiseSuppression: true, autoGainControl: true };
+  const open = (audio: MediaTrackConstraints) => navigator.mediaDevices.getUserMedia({ audio });
+  if (!chosen) return open(usual);
+  try {
+    return await open({ ...usual, deviceId: { exact: chosen } });
+  } catch (fault) {
+    if (!NOT_THERE.includes((fault as Error).name)) throw fault;
+    return open(usual);
+  }
+}
+
+const NOT_THERE = ["NotFoundError", "OverconstrainedError"];
 
 /** Not every browser lets a page choose; then it is the usual one. */
 export async function leadTo(sounding: object, speaker: string | undefined): Promise<void> {

@@ -16,25 +16,25 @@ export function tooled(state: State, { name, data }: ToolFact): State {
   const mark = (change: Partial<Line>) => transcript.tool(state.lines, data.call_id, change);
   const line = state.lines.find(({ id }) => id === data.call_id);
   const work = callOver(state.work, data.call_id);
+  const text = line?.text || data.tool_name; // what was refused never began
   switch (name) {
     case "tool.started": {
       const running = { callId: data.call_id, name: data.tool_name, percentage: null };
-      const text = data.description || data.tool_name;
       const call = callOf(data.tool_name);
-      return { ...state, tools: [...others, running], lines: mark({ text, call }) };
+      const lines = mark({ text: data.description || data.tool_name, call });
+      return { ...state, tools: [...others, running], lines };
     }
     case "tool.progress": {
       if (line?.done) return state; // late
       const percentage = data.percentage === undefined ? null : clamped(data.percentage);
       const running = { callId: data.call_id, name: data.tool_name, percentage };
-      const text = line?.text || data.tool_name;
       const lines = mark({ text, note: data.message, percentage });
       return { ...state, tools: [...others, running], lines };
     }
     case "tool.completed": {
       const { output_preview: output = "", files_changed: files = [], duration_ms: ms } = data;
       const call = { ...(line?.call ?? callOf(data.tool_name)), output, files, ms };
-      const marked = mark({ ...ENDED_TOOL, failed: !data.success, call });
+      const marked = mark({ ...ENDED_TOOL, text, failed: !data.success, call });
       const told = data.success && isIntentTool(data.tool_name);
       const lines = told ? transcript.withoutCallOf(marked, data.call_id) : marked;
       return { ...state, work, tools: others, lines };
@@ -42,7 +42,7 @@ export function tooled(state: State, { name, data }: ToolFact): State {
     case "tool.error": {
       const note = [data.error, data.suggestion].filter(Boolean).join(" ");
       const call = { ...(line?.call ?? callOf(data.tool_name)), output: data.output_preview ?? "" };
-      const lines = mark({ ...ENDED_TOOL, failed: true, note, call });
+      const lines = mark({ ...ENDED_TOOL, text, failed: true, note, call });
       return { ...state, work, tools: others, lines };
     }
   }

@@ -23,6 +23,8 @@ import { Visit, type VisitPorts } from "./visit.js";
 import { busy, situation } from "./words.js";
 import { Correspondence } from "./writing.js";
 
+/** It was deleted, or another server answers now. */
+const GONE = "The server does not know this talk any more. Try again to begin a new one.";
 const ANSWERING = ["thinking", "speaking", "tool"];
 
 export interface Ports extends VisitPorts, WorkPorts {
@@ -340,6 +342,7 @@ function outcome(fault: unknown, signal: AbortSignal): Fact {
   if (why instanceof MicrophoneRefused) return { type: "microphone.refused", why: why.message };
   if (hungUp(signal)) return { type: "stopped" };
   if (why instanceof ApiError && why.status === 401) return { type: "locked", why: null };
+  if (why instanceof ApiError && why.status === 404) return { type: "failed", why: GONE, gone: true };
   return { type: "failed", why: faultWords(why) };
 }
 

@@ -90,8 +90,10 @@ export function reduce(state: State, fact: Fact): State {
         work: { ...NO_WORK, seen: state.work.seen },
         history: NO_HISTORY,
       };
-    case "failed":
-      return { ...over(state), stage: "failed", problem: fact.why };
+    case "failed": {
+      const failed: State = { ...over(state), stage: "failed", problem: fact.why };
+      return fact.gone ? { ...failed, ended: null, conversation: null } : failed;
+    }
   }
 }
 

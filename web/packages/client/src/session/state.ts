@@ -177,6 +177,7 @@ export type Fact =
   | { readonly type: "history"; readonly news: HistoryNews }
   | { readonly type: "stopped" }
   | { readonly type: "locked"; readonly why: string | null }
-  | { readonly type: "failed"; readonly why: string };
+  /** `gone`: there is nothing to go on with. */
+  | { readonly type: "failed"; readonly why: string; readonly gone?: true };
 
 export type Tell = (fact: Fact) => void;

@@ -64,7 +64,7 @@ export class Visit {
           void this.#readState();
         },
         down: () => this.tell({ type: "stream.down" }),
-        gone: () => this.life.abort(new Error("The server does not know this session any more.")),
+        gone: () => this.life.abort(new ApiError(404, "session_not_found", "The server does not know this session any more.")),
       },
     );
   }

@@ -61,7 +61,10 @@ export class EventStream {
       this.#pause = FIRST_PAUSE_MS;
       this.listener.up();
     };
-    source.onerror = () => this.#broken(source);
+    // `error` is the name of an event of ours, too: that one has data, and breaks nothing.
+    source.onerror = (event) => {
+      if (!("data" in event)) this.#broken(source);
+    };
     for (const name of EVENT_NAMES) {
       source.addEventListener(name, (raw) => this.#received(name, raw as MessageEvent<string>));
     }
@@ -79,7 +82,6 @@ export class EventStream {
   }
 
   #received(name: ServerFact["name"], raw: MessageEvent<string> | Event): void {
-    // `error` is the name of an event of ours and of one of EventSource's own.
     if (this.#closed || !("data" in raw)) return;
     this.#listen();
     const position = Number(raw.lastEventId);
