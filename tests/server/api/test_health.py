@@ -21,7 +21,7 @@ from vivavoce.testing.realtime.faults import HttpError
 TOOLS = [
     *("current_time", "calculate", "wait"),
     *("read_file", "glob", "grep", "write_file", "edit_file", "undo_change", "bash"),
-    *("web_fetch", "read_output"),
+    *("web_fetch", "web_search", "read_output"),
     *("list_tasks", "cancel_task", "answer_task"),
 ]
 

@@ -124,7 +124,7 @@ def test_an_allowed_host_that_is_none_is_told_at_the_start(entry: str) -> None:
 
 
 async def test_without_a_backend_it_is_not_offered_and_no_setting_is_named() -> None:
-    tools = Registry(web_tools(WebSettings()))
+    tools = Registry(web_tools(WebSettings(search_backend="none")))
     assert [one.name for one in tools.definitions()] == ["web_fetch"]
     assert tools.definitions(["web_search"]) == []
     assert "web_search" in [one.name for one in tools.known()]
@@ -137,6 +137,24 @@ async def test_without_a_backend_it_is_not_offered_and_no_setting_is_named() -> 
     assert search_of(WebSettings(search_backend="brave", search_key="k")) is not None
 
 
+def test_where_no_service_was_named_wikipedia_is_asked() -> None:
+    search = search_of(WebSettings())
+    assert isinstance(search, HttpSearch)
+    assert search.url == "https://en.wikipedia.org/w/rest.php/v1/search/page"
+    own = search_of(WebSettings(search_url="http://localhost:8888"))
+    assert isinstance(own, HttpSearch)
+    assert own.url == "http://localhost:8888/search"
+    found = {
+        "id": 7,
+        "key": "Space_Shuttle_(disambiguation)",
+        "title": "Space Shuttle",
+        "excerpt": 'The <span class="searchmatch">Shuttle</span> flew',
+    }
+    (hit,) = hits_of(json.dumps({"pages": [found]}).encode(), search.backend)
+    assert hit.url == "https://en.wikipedia.org/wiki/Space_Shuttle_%28disambiguation%29"
+    assert hit.snippet == "The Shuttle flew"
+
+
 HIT = {"title": "A <b>rocket</b> &amp; more", "url": "https://space.example/1"}
 ANSWERS = {
     "searxng": {"results": [HIT | {"content": "It\nlands."}]},
@@ -145,7 +163,7 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("name", BACKENDS)
+@pytest.mark.parametrize("name", ANSWERS)
 async def test_every_backend_is_asked_in_its_own_way(name: str) -> None:
     backend = BACKENDS[name]
     answer = Answer(json.dumps(ANSWERS[name]).encode(), headers=JSON)

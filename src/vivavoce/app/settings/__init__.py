@@ -195,11 +195,11 @@ class Settings(
     web_allowed_hosts: Words = ()
     """Hosts on a private network that `web_fetch` may read, as `name` or `name:port`,
     comma-separated."""
-    search_backend: Literal["searxng", "brave", "tavily"] = "searxng"
-    """Who answers `web_search`: `searxng`, `brave` or `tavily`."""
+    search_backend: Literal["searxng", "brave", "tavily", "wikipedia", "none"] = "searxng"
+    """Who answers `web_search`: `searxng`, `brave`, `tavily`, or `wikipedia`, which is asked too
+    where SearXNG has no address; `none` is no search."""
     search_url: str = ""
-    """Its address, such as `http://localhost:8888`; empty is the service's own, and for SearXNG no
-    search."""
+    """Its address, such as `http://localhost:8888`; empty is the service's own."""
     search_key: SecretStr | None = None
     """Key for the search service, where it wants one."""
     intent_secret: SecretStr | None = None

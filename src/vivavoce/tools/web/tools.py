@@ -1,4 +1,4 @@
-"""`web_fetch` and `web_search` (by SearXNG, Brave or Tavily), as the model has them.
+"""`web_fetch` and `web_search` (by SearXNG, Brave, Tavily or Wikipedia), as the model has them.
 
 Owns their words: what came from a page says so in its first line. There is no
 closing mark, since a page could write one itself: all that follows is the
@@ -40,7 +40,7 @@ async def client_for(rules: Rules, limits: Limits) -> Client:
     return client
 
 
-BackendName = Literal["searxng", "brave", "tavily"]
+BackendName = Literal["searxng", "brave", "tavily", "wikipedia", "none"]
 
 SECONDS = 5.0  # seed 000 §4.4
 MAX_RESULTS = 5
@@ -73,6 +73,10 @@ class Backend(Value):
     also: Mapping[str, Any] = field(default_factory=dict)
     key_header: tuple[str, str] = ("Authorization", "Bearer ")
     results: tuple[str, ...] = ("results",)
+    link: str = "url"
+    """The field with a page's address, or with its name, where `pages` stands before it."""
+    pages: str = ""
+    keyless: bool = False
     hint: str = "the operator has to look at its key"
 
 
@@ -100,6 +104,18 @@ BACKENDS: Mapping[str, Backend] = {
         path="/search",
         method="POST",
         also={"max_results": MAX_RESULTS},
+    ),
+    # Asks for no key and no account: what a server has that was told of no other.
+    "wikipedia": Backend(
+        query="q",
+        snippet="excerpt",
+        url="https://en.wikipedia.org",
+        path="/w/rest.php/v1/search/page",
+        also={"limit": MAX_RESULTS},
+        results=("pages",),
+        link="key",
+        pages="https://en.wikipedia.org/wiki/",
+        keyless=True,
     ),
 }
 
@@ -171,7 +187,8 @@ def hits_of(body: bytes, backend: Backend) -> list[Hit]:
     for one in found if isinstance(found, list) else []:
         if not isinstance(one, dict) or len(hits) == MAX_RESULTS:
             continue
-        url = str(one.get("url") or "")
+        name = str(one.get(backend.link) or "")
+        url = backend.pages + quote(name) if backend.pages and name else name
         if url.startswith(("http://", "https://")) and len(url) <= 500 and not _SPACE.search(url):
             title, snippet = one.get("title"), one.get(backend.snippet)
             hits.append(Hit(_plain(title) or url, url, _plain(snippet)))
@@ -286,10 +303,15 @@ def _opened(said: str) -> str:
 
 
 def search_of(settings: WebSettings) -> Search | None:
-    """The configured backend, or None."""
+    """The configured backend, Wikipedia where none was configured, or None."""
+    if settings.search_backend == "none":
+        return None
     backend = BACKENDS[settings.search_backend]
+    if address_for(backend, settings.search_url) is None:
+        backend = BACKENDS["wikipedia"]
     url = address_for(backend, settings.search_url)
-    if url is None or (backend.url and not settings.search_key and not settings.search_url):
+    keyed = settings.search_key or settings.search_url or backend.keyless
+    if url is None or not keyed:
         return None
     return HttpSearch(backend, url, settings.search_key)
 
