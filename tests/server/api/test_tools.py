@@ -53,7 +53,7 @@ async def test_tools_are_listed_as_functions_and_by_category(tmp_path: Path) -> 
         listed = await d.get("/tools")
         assert set(listed) == {"tools", "count", "categories"}
         names = [found["name"] for found in listed["tools"]]
-        assert listed["count"] == len(names) == 19
+        assert listed["count"] == len(names) == 20
         for found in listed["tools"]:
             assert set(found) == {"type", "name", "description", "parameters"}
             assert found["type"] == "function"
@@ -261,9 +261,9 @@ async def test_a_failure_has_the_code_of_its_cause(tmp_path: Path) -> None:
 async def test_nobody_is_offered_work_that_nobody_can_do(tmp_path: Path) -> None:
     async with doors(tmp_path) as d:
         names = [found["name"] for found in (await d.get("/tools"))["tools"]]
-        assert not {"task", "web_search"} & set(names)
+        assert "task" not in names
         opened = await d.post("/session")
-        assert not {"task", "web_search"} & {one["name"] for one in opened["tools"]}
+        assert "task" not in {one["name"] for one in opened["tools"]}
         asked = {"arguments": {"agent": "foundation:explorer", "task": "Find all Python files"}}
         refused(await d.http.post("/execute/task", json=asked), 404, "tool_not_found")
 
