@@ -10,12 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vivavoce.language.en import numbers
+from vivavoce.language.en.mentions import each_hour
 from vivavoce.language.en.recurrence.reading import recurrence
+from vivavoce.language.en.resolving import resolve
 from vivavoce.language.en.telling import spoken
 from vivavoce.language.en.times import lexicon
 from vivavoce.language.en.understanding import understand
 
 ZONE = "America/New_York"
+SAID = ["before", "the", "year", "is", "finished", "at", "nine", "and", "half past", "ten", "every"]
+SAID += ["day", "twenty", "twenty-nine", "until", "Friday", "tomorrow", "morning", "no", "walk"]
 NOW = datetime(2026, 11, 18, 10, tzinfo=ZoneInfo(ZONE))
 GYM = datetime(2026, 11, 18, 18, tzinfo=ZoneInfo(ZONE))
 
@@ -417,3 +421,18 @@ def test_instants_are_spoken_as_people_say_them() -> None:
     assert said(2026, 11, 19, 6, 30) == "tomorrow at 6:30 AM"
     assert said(2026, 11, 20, 18) == "Friday, November 20 at 6 PM"
     assert said(2027, 2, 18, 0) == "Thursday, February 18, 2027 at 12 AM"
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["this coming Wednesday at nine am", "the coming Wednesday, nine am", "Wednesday coming, 9 am"],
+)
+def test_the_coming_day_is_never_one_that_has_passed(words: str) -> None:
+    assert resolve(words, now=NOW).at == datetime(2026, 11, 25, 9, tzinfo=NOW.tzinfo)
+
+
+@given(words=st.lists(st.sampled_from(SAID), max_size=6).map(" ".join))
+@settings(max_examples=200, deadline=None)
+def test_whatever_the_words_each_hour_is_at_least_once(words: str) -> None:
+    assert all(isinstance(one, str) for one in each_hour(words))
+    assert each_hour(words)

@@ -99,6 +99,8 @@ def each_hour(text: str) -> list[str]:
     instead of another, or from one until another, is one time."""
     known = read(text)
     tokens, pieces = known.tokens, known.found
+    if not pieces:  # "before the year is finished" is a time to who asks, and to nobody here
+        return [text]
     if any(isinstance(one.piece, Correction | Negation | Until | From) for one in pieces):
         return [text]
     places: list[tuple[int, int]] = []

@@ -31,6 +31,7 @@ _WHICH: dict[str, Which] = {
     "upcoming": "this",
     "following": "after",
 }
+_COMING = ("coming", "upcoming")
 _UNITS: dict[str, Unit] = {unit: unit for unit in ("week", "month", "year", "weekend")}
 _NEXT_ONES = [
     tuple(phrase.split())
@@ -90,8 +91,11 @@ def _weekday(t: Tokens, at: int) -> Found | None:
     begun, the = at, t.word(at) == "the"
     at += the
     which: Which = _WHICH.get(t.word(at), "")
+    coming = t.word(at) in _COMING
     if which:
-        at += 1 + (t.word(at) == "this" and t.word(at + 1) in ("coming", "next"))
+        both = t.word(at) == "this" and t.word(at + 1) in (*_COMING, "next")
+        coming |= both and t.word(at + 1) in _COMING
+        at += 1 + both
     word = t.word(at)
     if word not in lex.WEEKDAYS:
         return None
@@ -104,11 +108,14 @@ def _weekday(t: Tokens, at: int) -> Found | None:
             weeks, end = (1 if t.word(end) == "week" else 2), end + 1
         elif t.are(end, "after", "next"):
             which, end = "after next", end + 2
-        elif t.word(end) in ("coming", "next") and t.word(end + 1) not in ("week", "month"):
+        elif t.word(end) in (*_COMING, "next") and t.word(end + 1) not in ("week", "month"):
+            coming |= t.word(end) in _COMING
             which, end = "this", end + 1  # "Saturday next" is the coming one
         elif the and t.word(end) in ("after", "before"):
             which = "after" if t.word(end) == "after" else "before"
             end += 1 + (t.word(end + 1) in ("that", "it"))
+    if coming and which == "this":  # on a Thursday the coming one may be a week away
+        which = ""
     strength: Strength = "weak" if also else "firm"
     return Found(Weekday(lex.WEEKDAYS[word], which, weeks), begun, end, strength)
 
