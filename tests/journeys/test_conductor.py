@@ -6,6 +6,7 @@ import asyncio
 import json
 import uuid
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,10 @@ SCRIPT = Script(
         Rule(when="break", fails="the brain broke"),
     )
 )
+
+
+def _has_said(runtime: Runtime, words: str) -> bool:
+    return words in " ".join(runtime.spoken)
 
 
 def battery(given: dict[str, Any]) -> Any:
@@ -299,7 +304,7 @@ async def test_what_one_runtime_is_to_do_is_not_asked_in_another_talk_of_its_use
             await asking.until(lambda: any("May I?" in one for one in asking.spoken))
             for other in (before, after):
                 await other.say("How full is the battery?")
-                await other.until(lambda other=other: "at 80 percent" in " ".join(other.spoken))
+                await other.until(partial(_has_said, other, "at 80 percent"))
                 await other.at_rest()
                 assert not any("May I?" in one for one in other.spoken)
             await asking.say("Yes")
