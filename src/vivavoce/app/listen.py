@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 from pydantic import SecretStr
@@ -55,6 +55,7 @@ from vivavoce.errors import (
 )
 from vivavoce.intents.registry.intents import IntentRegistry
 from vivavoce.runtime.agents.source import AgentSource
+from vivavoce.runtime.waiting import Flag, Inbox
 from vivavoce.server.gate.auth import CONDUCTOR, is_loopback
 from vivavoce.server.problems import problem
 from vivavoce.wire.values import Value
@@ -483,6 +484,10 @@ class BoundedSocket(WebSocketsSansIOProtocol):
 
     def __init__(self, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
+        # uvicorn's are made with five deques: 4 KiB of each connection.
+        self.queue = cast("asyncio.Queue[Any]", Inbox[Any](sys.maxsize))
+        self.writable = cast("asyncio.Event", Flag())
+        self.writable.set()
         self._stalled: asyncio.TimerHandle | None = None
 
     def data_received(self, data: bytes) -> None:
@@ -502,6 +507,13 @@ class BoundedSocket(WebSocketsSansIOProtocol):
             # Their messages are short, and there may be many such sockets: 50 KiB each for zlib.
             self.conn.available_extensions = None
         super().handle_connect(event)
+        # The scope has them from here; they would be kept for as long as it is open.
+        event.headers.clear()
+
+    async def send(self, message: Any) -> None:
+        await super().send(message)
+        if message["type"] == "websocket.accept":
+            self.response.headers.clear()  # sent
 
     def handle_cont(self, event: Frame) -> None:
         if self.close_sent:

@@ -8,7 +8,8 @@ is the caller's business. What has to hold at several servers is counted by the 
 from __future__ import annotations
 
 import math
-from collections import Counter, OrderedDict, deque
+from bisect import bisect_right
+from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -101,7 +102,7 @@ class Window:
         self._clock = clock
         self._what = what
         self._max_keys = max_keys
-        self._uses: OrderedDict[str, deque[float]] = OrderedDict()
+        self._uses: OrderedDict[str, list[float]] = OrderedDict()
 
     def check(self, key: str, *, counts: bool = True) -> None:
         """Counts a use, or raises `RateLimited`. What is refused does not count."""
@@ -127,12 +128,11 @@ class Window:
     def __len__(self) -> int:
         return len(self._uses)
 
-    def _current(self, key: str, now: float) -> deque[float]:
+    def _current(self, key: str, now: float) -> list[float]:
         uses = self._uses.get(key)
         if uses is None:
-            return deque()
-        while uses and uses[0] <= now - self.seconds:
-            uses.popleft()
+            return []
+        del uses[: bisect_right(uses, now - self.seconds)]
         if not uses:
             del self._uses[key]
         return uses

@@ -64,6 +64,10 @@ class Inbox(Generic[T]):
         while len(self._items) >= self._most:
             self._room.clear()
             await self._room.wait()
+        self.put_nowait(item)
+
+    def put_nowait(self, item: T) -> None:
+        """However many there are."""
         self._items.append(item)
         self._came.set()
 

@@ -168,6 +168,11 @@ class Briefing(_Part):
     """The agent's own sentences by occasion, several to vary: `cannot`, `unclear`, `dropped`,
     `bye`, `chat`, `nothing`, `more`, `which`, `failed`, … (the manager has defaults)."""
 
+    @cached_property
+    def told(self) -> dict[str, Any]:
+        """Whoever has the same briefing has the same one of these: nobody may change it."""
+        return _dumped(self)
+
 
 class Stage(_Part):
     """One step of a flow: one call of one tool, and what is taken from its result."""
@@ -264,8 +269,7 @@ def carried(
     tools: Iterable[Mapping[str, Any]], name: str, part: Briefing | Lessons
 ) -> list[dict[str, Any]]:
     """The same tools; the first that has hints carries this."""
-    told = part.told if isinstance(part, Lessons) else _dumped(part)
-    return _first_with_hints(tools, lambda hint: {**hint, name: told})
+    return _first_with_hints(tools, lambda hint: {**hint, name: part.told})
 
 
 def with_flows(tools: Iterable[Mapping[str, Any]], flows: Sequence[Flow]) -> list[dict[str, Any]]:

@@ -64,6 +64,7 @@ from vivavoce.runtime.ports import (
     ToolOutput,
     nobody,
 )
+from vivavoce.runtime.waiting import Flag
 from vivavoce.wire.clean import clean_line, clean_text
 from vivavoce.wire.records.talk import CallStatus, Change, ToolCall
 from vivavoce.wire.records.work import Role
@@ -110,12 +111,12 @@ class Progress:
     """Durable progress of one call, at most once a second; what comes between is dropped."""
 
     def __init__(
-        self, journal: Journal, clock: Clock, call: ToolCall, over: asyncio.Event | None = None
+        self, journal: Journal, clock: Clock, call: ToolCall, over: Flag | None = None
     ) -> None:
         """`over`: nothing is reported from then on."""
         self._journal, self._clock, self._call = journal, clock, call
         self._last: float | None = None
-        self._open, self._over = True, over or asyncio.Event()
+        self._open, self._over = True, over or Flag()
         self._displays = MOST_DISPLAYS
 
     async def report(
@@ -161,9 +162,9 @@ Changed = Callable[[ToolCall, Sequence[str], Role], Awaitable[None]]
 class _Running(Value):
     call: ToolCall
     answer: asyncio.Future[ToolOutcome]
-    durable: asyncio.Event  # the call is recorded, or was answered without running
+    durable: Flag  # the call is recorded, or was answered without running
     held: asyncio.Timeout  # without an end, until its user is forgotten
-    forgotten: asyncio.Event  # from then on nothing is written of it
+    forgotten: Flag  # from then on nothing is written of it
 
 
 class ToolExecutor:
@@ -295,8 +296,8 @@ class ToolExecutor:
     ) -> ToolOutcome:
         """Keep a seat for those who ask for the same call while it runs."""
         answer: asyncio.Future[ToolOutcome] = asyncio.get_running_loop().create_future()
-        until, forgotten = asyncio.timeout(None), asyncio.Event()
-        running = _Running(asked, answer, asyncio.Event(), until, forgotten)
+        until, forgotten = asyncio.timeout(None), Flag()
+        running = _Running(asked, answer, Flag(), until, forgotten)
         self._running[_key(asked)] = running
 
         def recorded() -> None:
@@ -329,7 +330,7 @@ class ToolExecutor:
         request: ToolRequest,
         asked: ToolCall,
         recorded: Callable[[], None],
-        forgotten: asyncio.Event,
+        forgotten: Flag,
     ) -> ToolOutcome:
         known = await self._known(request, asked)
         if known is not None and write.elsewhere(known, asked):
@@ -392,7 +393,7 @@ class ToolExecutor:
         call: ToolCall,
         arguments: Mapping[str, Any],
         recorded: Callable[[], None],
-        forgotten: asyncio.Event,
+        forgotten: Flag,
     ) -> ToolOutcome:
         ordinal, tools = self._ordinal(request, call), request.tools or self._tools
         description = clean_line(tools.describe(request.name, arguments))

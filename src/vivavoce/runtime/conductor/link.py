@@ -341,8 +341,9 @@ class Link:
             call_id = inner.call_id if free else request.call_id
             request = replace(request, name=inner.name, arguments=inner.arguments, call_id=call_id)
         ours = request.name in {*tools.names, *(one.name for one in tools.offered)}
-        allowed = None if request.allowed is None else {*request.allowed, *tools.names}
         if ours or inner is not None:
+            # What is in the wrapper was not offered by its own name.
+            allowed = None if request.name in tools.names else request.allowed
             return replace(request, tools=tools, allowed=allowed)
         return replace(request, beside=tools)
 

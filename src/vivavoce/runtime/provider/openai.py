@@ -446,7 +446,9 @@ class OpenAIProvider:
 
     async def _connect(self, **where: str) -> OpenAISideband:
         client = await self._sdk()
-        options = cast("Any", CONNECTION_OPTIONS)
+        from vivavoce.runtime.provider.connection import Connection
+
+        options = cast("Any", {**CONNECTION_OPTIONS, "create_connection": Connection})
         connecting = client.realtime.connect(
             **cast("Any", where), websocket_connection_options=options
         )
@@ -531,6 +533,8 @@ class OpenAIProvider:
             timeout=HTTP_TIMEOUT,
         )
         _ = client.realtime.calls, client.models  # loads their modules here, not on the loop
+        from vivavoce.runtime.provider import connection  # noqa: F401
+
         return client
 
     async def _request(self, send: Callable[[AsyncOpenAI], Awaitable[T]], secret: str = "") -> T:

@@ -101,6 +101,7 @@ class Profile:
         self._source = agent
         self._tools = tools
         self._as_told: dict[int, tuple[ToolDefinition, dict[str, Any]]] = {}
+        self._briefing = Briefing()
         self.defaults = defaults
         self.capabilities = capabilities
 
@@ -243,14 +244,18 @@ class Profile:
         return known[1]
 
     def briefing(self, user: UserContext | None) -> Briefing:
+        """The one that was made last, where there is the same to say: a session keeps it."""
         user = user or UserContext(time_zone=self.defaults.time_zone)
-        return Briefing(
+        made = Briefing(
             agent=self.agent.name,
             user=user.name,
             time_zone=user.time_zone,
             things=user.things,
             words=self.agent.words,
         )
+        if made != self._briefing:
+            self._briefing = made
+        return self._briefing
 
     def _manners(self, options: Options, user: UserContext | None) -> dict[str, list[str]]:
         """What our own engine says of itself to who waits, or was not understood. That one can

@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import astuple, field
 from operator import add
+from sys import intern
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, AliasPath, BeforeValidator, Field
+from pydantic import AfterValidator, AliasChoices, AliasPath, BeforeValidator, Field
 
 from vivavoce.wire.values import Value
 
@@ -55,10 +56,12 @@ def _or(words: str) -> BeforeValidator:
     return BeforeValidator(lambda raw: _text(raw) or words)
 
 
-Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
+# A name comes with many frames and is kept in many places: it is the same object in all of them.
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), AfterValidator(intern)]
 Count = Annotated[int, BeforeValidator(_count)]
 Maybe = Annotated[str | None, BeforeValidator(_text)]
 Words = Annotated[str, _or("")]
+MaybeName = Annotated[str, _or(""), AfterValidator(intern)]
 Object = Annotated[Mapping[str, Any], BeforeValidator(_object)]
 
 
@@ -204,7 +207,7 @@ class CallRequested(Value):
     response_id: Name
     item_id: Name
     call_id: Name
-    name: Words
+    name: MaybeName
     arguments: Annotated[str, _or("{}")]
 
 
@@ -230,13 +233,13 @@ class ResponseDone(Value):
 class PlaybackStarted(Value):
     """WebRTC only: the peer's speaker has begun with this response."""
 
-    response_id: Words
+    response_id: MaybeName
 
 
 class PlaybackStopped(Value):
     """WebRTC only: all of it was played (`cleared`: cut off instead)."""
 
-    response_id: Words
+    response_id: MaybeName
     cleared: bool = False
 
 
@@ -268,7 +271,7 @@ class ListedItem(Value):
 
     item: Item
     previous_item_id: Maybe = None
-    response_id: Words = ""
+    response_id: MaybeName = ""
     generated: Words = ""
     heard: Heard | None = None
 
@@ -276,7 +279,7 @@ class ListedItem(Value):
 class Spent(Value):
     """What an answer took that is over."""
 
-    response_id: Words = ""
+    response_id: MaybeName = ""
     usage: _Usage = Usage()
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import cache
+from sys import intern
 from typing import Any, Literal
 
 import orjson
@@ -150,7 +151,7 @@ def _id(raw: Json, key: str) -> str:
     value = raw[key]
     if not isinstance(value, str) or not 0 < len(value) <= facts.MAX_NAME:
         raise Malformed(f"{key} is not an id")
-    return value
+    return intern(value)
 
 
 def _delta(raw: Json) -> str:
