@@ -484,14 +484,11 @@ rules:
 """
 
 
+@pytest.mark.full
+@pytest.mark.parametrize("way", ["webrtc", "websocket"])
 @pytest.mark.parametrize(
-    ("way", "answer", "told"),
-    [
-        ("webrtc", "Yes, go ahead.", "door is blue"),
-        pytest.param("webrtc", "No, please don't.", "stays as it is", marks=pytest.mark.full),
-        pytest.param("websocket", "Yes, go ahead.", "door is blue", marks=pytest.mark.full),
-        pytest.param("websocket", "No, please don't.", "stays as it is", marks=pytest.mark.full),
-    ],
+    ("answer", "told"),
+    [("Yes, go ahead.", "door is blue"), ("No, please don't.", "stays as it is")],
 )
 async def test_what_needs_a_yes_is_asked_on_the_page_and_aloud_and_answered_by_voice(
     way: str, answer: str, told: str, voice: Voice, tmp_path: Path
@@ -508,7 +505,6 @@ async def test_what_needs_a_yes_is_asked_on_the_page_and_aloud_and_answered_by_v
         ("say", answer),
         ("gone", "approval"),
         ("words", told.split()),
-        ("speech", 1.0),
     ]
     with serve(tmp_path / "server", VIVAVOCE_SCRIPT=str(script)) as served:
         page = await played(served.origin, way, voice, tmp_path, steps)

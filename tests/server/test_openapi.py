@@ -315,7 +315,13 @@ def test_no_request_gets_a_server_error_or_an_answer_outside_the_schema(
     # by then: `v1/test_people.py`.
     succeeded |= {"POST /api/v1/tasks/{task_id}/move"}
     sample = "GET /config/voices/{voice}/sample"  # the embedded engine's alone, as well
-    assert everything - succeeded == {"POST /audio", sample, *waiting}
+    missing = everything - succeeded
+    assert missing >= {"POST /audio", sample, *waiting}
+    # Few requests may by chance all be refused at one operation; many may not.
+    assert len(missing) <= 2 + len(waiting) + (examples < _MANY)
+
+
+_MANY = 100
 
 
 def _run(schema: schemathesis.BaseSchema) -> tuple[list[str], set[str]]:
