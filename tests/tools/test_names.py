@@ -23,6 +23,7 @@ from vivavoce.wire.conductor.kinds import Tool
 
 def own(folder: Path) -> Registry:
     given: dict[str, Any] = {"data_dir": folder, "workspace": folder, "_env_file": None}
+    given["search_backend"] = "none"
     return known_tools(Settings(**given), ManualClock())
 
 
