@@ -163,6 +163,18 @@ ANSWERS = {
 }
 
 
+@pytest.mark.parametrize("pages", [[], [{"key": "Rocket", "title": "Rocket", "excerpt": "Flies"}]])
+async def test_of_wikipedia_it_is_said_that_nothing_else_was_searched(pages: list[Any]) -> None:
+    backend, url = BACKENDS["wikipedia"], "http://search.corp:8888/w/rest.php/v1/search/page"
+    answer = Answer(json.dumps({"pages": pages}).encode(), headers=JSON)
+    async with internet(lambda *_: answer, {"search.corp": (["93.184.216.34"],)}) as net:
+        client = replace(net.client, rules=rules_for(url))
+        search = HttpSearch(backend, url, None, client)
+        text = await run(Registry(web_tools(WebSettings(), search=search)), "web_search", query="x")
+    assert "in Wikipedia, where alone was searched" in text
+    assert ("https://en.wikipedia.org/wiki/Rocket" in text) is bool(pages)
+
+
 @pytest.mark.parametrize("name", ANSWERS)
 async def test_every_backend_is_asked_in_its_own_way(name: str) -> None:
     backend = BACKENDS[name]

@@ -77,6 +77,8 @@ class Backend(Value):
     """The field with a page's address, or with its name, where `pages` stands before it."""
     pages: str = ""
     keyless: bool = False
+    only: str = ""
+    """What it searches, where that is not the whole web: told with what it finds or does not."""
     hint: str = "the operator has to look at its key"
 
 
@@ -116,6 +118,7 @@ BACKENDS: Mapping[str, Backend] = {
         link="key",
         pages="https://en.wikipedia.org/wiki/",
         keyless=True,
+        only="Wikipedia",
     ),
 }
 
@@ -291,7 +294,8 @@ def web_tools(
             raise InvalidArguments("Say what to search for", tool="web_search")
         if search is None:
             raise ToolFailed(NO_BACKEND)
-        return ToolOutput(_listed(query, await search(query)))
+        only = search.backend.only if isinstance(search, HttpSearch) else ""
+        return ToolOutput(_listed(query, await search(query), only))
 
     return [web_fetch, replace(web_search, ready=lambda: search is not None)]
 
@@ -330,10 +334,11 @@ async def _told(page: Page) -> str:
     return f"The page {page.url}, {_FROM_OUTSIDE}{cut}\n\n{text}"
 
 
-def _listed(query: str, hits: list[Hit]) -> str:
+def _listed(query: str, hits: list[Hit], only: str = "") -> str:
+    within = f" in {only}, where alone was searched" if only else ""
     if not hits:
-        return f"Nothing was found for '{query}'."
-    lines = [f"Search results for '{query}', {_FROM_OUTSIDE}"]
+        return f"Nothing was found for '{query}'{within}."
+    lines = [f"Search results for '{query}'{within}, {_FROM_OUTSIDE}"]
     for number, hit in enumerate(hits, 1):
         lines += ["", f"{number}. {hit.title}", f"   {hit.url}"]
         if hit.snippet:

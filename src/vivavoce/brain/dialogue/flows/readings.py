@@ -327,12 +327,17 @@ def page(output: str, known: Known) -> Mapping[str, Any] | None:
 _HIT = re.compile(r"^\d+\. (?P<title>.+)\n\s+(?P<url>\S+)(?:\n\s+(?P<snippet>.+))?", re.MULTILINE)
 
 
+_ONLY_THERE = re.compile(r"' in (\w+), where alone was searched")
+
+
 def hits(output: str, known: Known) -> Mapping[str, Any] | None:
     found = [*_HIT.finditer(output)]
     if not found:
         return None
     first = found[0]
-    told = f"The first page I find is {sentence(clipped(first['title'], 100))}"
+    only = _ONLY_THERE.search(output.partition("\n")[0])  # a small part of the web
+    where = f" in {only[1]}" if only else ""
+    told = f"The first page I find{where} is {sentence(clipped(first['title'], 100))}"
     if first["snippet"]:
         told += f" It says: {sentence(clipped(first['snippet'], 220))}"
     return {"told": told}
