@@ -234,6 +234,8 @@ class Flow(Hint):
     sounds: str = ""
     """A template of `said`: where something can be made of it, namely slots by their short names,
     this is the wish, whatever a brain took it for."""
+    plainly: str = ""
+    """As `sounds`, of questions: even where somebody is sure that another question was asked."""
     menu: dict[str, str] = {}
     """Commands that only look, with what they are for: one of them is taken where a command is
     needed and none was said."""

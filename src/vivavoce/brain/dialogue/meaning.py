@@ -148,6 +148,8 @@ class Utterance:
         commands = self._asked_apart(self._told_once(commands))
         if (resumed := self._resumed(commands) or self._misheard(commands)) is not None:
             return [resumed]
+        if (plainly := self._plainly(commands)) is not None:
+            return [plainly]
         if any(isinstance(c, Begin | Fill) and c.sure for c in commands):
             return self._as_marked(commands)
         if (sounds := self._by_sound(commands)) is not None:
@@ -649,6 +651,38 @@ class Utterance:
                 if flow.sounds and (found := made(flow.sounds, known)):
                     return Begin(flow.wish, found[0])
         return None
+
+    def _plainly(self, commands: Sequence[Command]) -> Begin | None:
+        """A question whose words say what kind it is, whoever took it for another; with the file
+        that was heard in it."""
+        begun = [
+            one
+            for one in commands
+            if isinstance(one, Fill) or (isinstance(one, Begin) and not self._only_tells(one))
+        ]
+        tools = [self._tool(one.wish) for one in begun if isinstance(one, Begin)]
+        tells = all(tool and self.world.hints[tool].does == "tell" for tool in tools)
+        if not tells or self._asked_wish() is not None or len(tools) < len(begun):
+            return None
+        if len(utterances.questions_in(self.said)) > 1:
+            return None
+        for flow in self.world.hints.values():
+            if not isinstance(flow, Flow) or not flow.plainly:
+                continue
+            with suppress(Missing):
+                if found := made(flow.plainly, {"said": self.said}):
+                    slots = {n: words for n, words in found[0].items() if words}
+                    heard_ = [w for one in begun for n, w in one.slots.items() if n in ("file", "where")]
+                    if "file" in found[0] and not slots.get("file") and heard_:
+                        slots["file"] = heard_[0]
+                    return Begin(flow.wish or flow.name, slots, sure=True)
+        return None
+
+    def _only_tells(self, command: Begin) -> bool:
+        """ "Two files are in the folder": nothing is ordered by that, whatever it was taken for."""
+        said = command.said
+        order = any(one(said) for one in (utterances.orders, utterances.wants, utterances.asks))
+        return bool(said) and self._acts(command) and not order
 
     def _adds(self) -> bool:
         """Something more is wanted beside what was done, which stands."""

@@ -129,6 +129,57 @@ def written(text: str, files: Iterable[str] = ()) -> str:
     return f"{_TOPS.get(stem.lower(), stem)}.{ending}"
 
 
+# --- Two of them
+
+_ONE = r"(?:the |my |our |your |this |that )*(?P<{}>(?:[^,?.!;:]|\.(?=\w)){{1,50}}?)"
+_TWO = r"(?P<b>(?:[^,?.!;:]|\.(?=\w)){1,50}?)(?=[,?!;:]|\.(?!\w)|$| for me\b| please\b| then\b)"
+_ANY = r"(?:[^?.!]|\.(?=\w))*?"
+_A = _ONE.format("a")
+_NOT = r"(?:(?:is|are|was|were|does|do|did|has|have|had)(?: not|n['’]?t)|not|missing|lacking|absent)"
+_COMPARED = tuple(
+    re.compile(rf"(?i){rule}")
+    for rule in (
+        rf"\b(?:differences?|changed?|differs?|different)\b{_ANY}\bbetween {_A},? and {_TWO}",
+        rf"\b(?:compare|diff) {_A},? (?:with|to|and|against|versus) {_TWO}",
+        rf"\bcheck {_A} against {_TWO}",
+        rf"\bhow (?:does|do|is|are) {_A} (?:differ|different) from {_TWO}",
+        rf"\b(?:in|on) {_A},? (?:(?:but|and|that|which|who) )*{_NOT}\b{_ANY}\b(?:in|on|from) {_TWO}",
+        rf"\bwhat(?:['’]s| is| has| have| does| do) {_A} (?:have|got|has){_ANY} {_TWO}"
+        r"(?: has(?:n['’]t| not)| does(?:n['’]t| not)| have(?:n['’]t| not))",
+        rf"\b(?:are|is|do|does|have|has) {_A},? (?:and|as) (?P<b>(?:[^,?.!;:]|\.(?=\w)){{1,50}}?) (?:the same|identical|"
+        r"alike|equal|match|differ\w*|agree|have the same|exactly the same)\b",
+        rf"\bare\b[^,?.!]* the same,? {_A},? and {_TWO}",
+    )
+)
+_LACKS = re.compile(
+    rf"(?i)\b(?:missing|lacking|left out|forgotten|absent|not translated|untranslated)\b{_ANY}"
+    rf"\b(?:from|in|on|of) {_ONE.format('a')}(?=[,?!;:]|\.(?!\w)|$| that | which | compared )"
+    rf"(?:{_ANY}\b(?:compared (?:to|with)|against|(?:that|which){_ANY} in)"
+    r" (?:the |my |our )*(?P<b>(?:[^,?.!;:]|\.(?=\w)){1,50}))?"
+)
+_LIKE_FILES = re.compile(
+    r"(?i)\w\.\w|\bdot\b|\b(?:files?|configs?|configuration|settings|lists?|sheets?|tables?|csvs?|"
+    r"versions?|yamls?|jsons?|tomls?|envs?|environments?|menus?|logs?|ones?|folder|scripts?)\b"
+)
+_NO_FILES = re.compile(r"(?i)\b(?:branch(?:es)?|commits?|main|master|head|a|an)\b")
+
+
+def compared(said: str) -> tuple[str, str] | None:
+    """The names of two files that are to be compared, as they were said; the second may be left
+    out ("what's missing from the German one"). None where nothing is compared."""
+    text = dictated(said)
+    for rule in _COMPARED:
+        two = rule.search(text)
+        if two is not None and _LIKE_FILES.search(text):
+            names = two["a"].strip(), two["b"].strip()
+            if not any(_NO_FILES.search(one) for one in names):
+                return names
+    one = _LACKS.search(text)
+    if one is None or not _LIKE_FILES.search(text) or _NO_FILES.search(one["a"]):
+        return None
+    return one["a"].strip(), (one["b"] or "").strip()
+
+
 def without_manner(text: str) -> str:
     """Without how it is written: "star dot log, all one word" is star dot log."""
     while manner := _MANNER.search(text):

@@ -990,6 +990,15 @@ KINDS = {
 """Kinds of files by name, with the endings they have."""
 _LIKE = {"config": "settings", "configuration": "config", "settings": "config", "doc": "docs"}
 _LIKE |= dict.fromkeys(("job", "jobs", "chore", "chores", "task", "tasks", "todos"), "todo")
+_LIKE |= {
+    "english": "en", "german": "de", "french": "fr", "spanish": "es", "italian": "it",
+    "portuguese": "pt", "dutch": "nl", "polish": "pl", "czech": "cs", "danish": "da",
+    "swedish": "sv", "norwegian": "no", "finnish": "fi", "estonian": "et", "latvian": "lv",
+    "lithuanian": "lt", "greek": "el", "turkish": "tr", "russian": "ru", "ukrainian": "uk",
+    "hungarian": "hu", "romanian": "ro", "welsh": "cy", "irish": "ga", "japanese": "ja",
+    "chinese": "zh", "korean": "ko", "arabic": "ar", "hebrew": "he", "hindi": "hi",
+    "production": "prod", "development": "dev",
+}  # fmt: skip
 _TESTS = re.compile(r"\b(?:unit )?tests?\b|\bspecs?\b", re.IGNORECASE)
 
 

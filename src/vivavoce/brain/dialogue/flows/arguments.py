@@ -15,7 +15,7 @@ from typing import Any
 from vivavoce.brain.dialogue.flows.results import ROWS, asked_about
 from vivavoce.language.en import filenames, naming, reckoning
 from vivavoce.language.en.dictation import dictated
-from vivavoce.language.en.quantities import conversion, over_column
+from vivavoce.language.en.quantities import conversion, limit, over_column
 
 Known = Mapping[str, Any]
 
@@ -558,6 +558,22 @@ def _of_those(text: str, known: Known) -> tuple[dict[str, str], ...]:
     return ({"file": "it", "about": about},) if about else ()
 
 
+_ASKS_WHICH = re.compile(
+    r"(?i)\b(?:how many|count|number of|which|who|whose|what|list|show me|any(?:one|body)?)\b"
+)
+
+
+def _bounded(text: str, known: Known) -> tuple[dict[str, str], ...]:
+    """Rows with a number over or under one that is said: "how many are over fifty"."""
+    asks = _ASKS_WHICH.search(text) and not re.search(r"(?i)\blines?\b|\bfiles\b|\bdo i owe\b", text)
+    return ({"what": text, "file": ""},) if asks and limit(text) else ()
+
+
+def _compared(text: str, known: Known) -> tuple[dict[str, str], ...]:
+    two = filenames.compared(text)
+    return ({"file": two[0], "other": two[1]},) if two else ()
+
+
 WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "spelt": _spelt,
     "setting": _settings,
@@ -577,6 +593,8 @@ WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "column": _column,
     "units": _units,
     "of_those": _of_those,
+    "bounded": _bounded,
+    "compared": _compared,
     "figures": _figures,
     "story": _story,
     "as_file": _as_file,

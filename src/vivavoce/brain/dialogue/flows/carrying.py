@@ -19,6 +19,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import Any
 
 from vivavoce.brain.dialogue.flows.arguments import Missing, made
@@ -520,6 +521,17 @@ def _look(running: Running, name: str) -> Next:
 def _mentioned(flow: Flow, name: str, running: Running) -> Running | Next | End:
     """Not in its slot, but perhaps in the sentence; or the file that the talk is about."""
     scene, said, needed = running.scene, running.known["said"], _needed(flow, name)
+    if flow.slots[name].of in ("table", "beside") and not running.looked:
+        return _look(running, name)
+    if flow.slots[name].of == "table":
+        return _table_meant(flow, name, running)
+    if flow.slots[name].of == "beside":
+        first = PurePosixPath(str(running.known.get("file_path") or ""))
+        there = [PurePosixPath(one) for one in scene.files if one != str(first)]
+        alike = [one for one in there if one.parent == first.parent and one.suffix == first.suffix]
+        if len(alike) == 1:
+            return _with(running, {f"{name}_path": str(alike[0])})
+        return _ask(flow, running, name)
     if one := naming.pointed_file(said, scene.listed, scene.file):
         return _with(running, {f"{name}_path": one})
     anywhere = needed or flow.slots[name].of == "any"
@@ -538,6 +550,20 @@ def _mentioned(flow: Flow, name: str, running: Running) -> Running | Next | End:
         soft = replace(running, soft=(*running.soft, f"{name}_path"))
         return _with(soft, {f"{name}_path": path})
     return _with(running, {f"{name}_none": True})
+
+
+def _table_meant(flow: Flow, name: str, running: Running) -> Running | End:
+    """The one table that there is, that is named, or that was just spoken of."""
+    scene, said = running.scene, running.known["said"]
+    there = [one for one in scene.files if one.endswith(TABLES)]
+    spoken = set(map(naming.stem, naming.pieces(said)))
+    named = [one for one in there if {*map(naming.stem, naming.pieces(PurePosixPath(one).stem))} & spoken]
+    for fits in (naming.mentioned(said, there, anywhere=True).fits, named, there):
+        if len(fits) == 1:
+            return _with(running, {f"{name}_path": fits[0]})
+    if scene.file in there and not named:
+        return _with(running, {f"{name}_path": scene.file})
+    return _which(flow, running, list(named or there)) if there else _ask(flow, running, name)
 
 
 _POINTS_BACK = re.compile(

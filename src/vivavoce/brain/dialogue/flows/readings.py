@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from vivavoce.brain.dialogue import times
-from vivavoce.brain.dialogue.flows import changing, files, tables, text, values
+from vivavoce.brain.dialogue.flows import changing, comparing, files, tables, text, values
 from vivavoce.brain.dialogue.flows.results import (
     ASKING,
     CUT,
@@ -432,6 +432,8 @@ READINGS: Mapping[str, Reading] = {
         text.nearest,
         tables.column,
         tables.rows_meant,
+        comparing.first_of_two,
+        comparing.compared,
         text.count,
         values.setting,
         changing.line_to_change,
