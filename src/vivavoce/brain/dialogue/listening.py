@@ -115,6 +115,10 @@ class _Turn(Utterance):
         if self._changes_kind(command, tool):
             self._otherwise(command, tool, spans)
             return
+        hint = self.world.hints[tool]
+        if hint.does == "act" and not makes(hint) and self._hangs_on(command):
+            self._note("conditional")
+            return
         slots, said = self._finished(tool, command.slots), self._stretch(command)
         wish = self._but_others(self._filled(self._new(tool), slots, spans, said), command)
         wish = self._by_purpose(self._put_off(self._undated(wish, said), said), said)
@@ -141,6 +145,11 @@ class _Turn(Utterance):
         anchor = wish.values.get(filling.anchor_slot(self.world.hints[tool]) or "")
         self._counted_from([one for one in self.begun if anchor in self._things_of(one)])
         self.begun += self._at_each_hour(wish)
+
+    def _hangs_on(self, command: Begin) -> bool:
+        """Whether it shall be done only if something else is so."""
+        stretch = self._stretch(command)
+        return utterances.conditional(self.said, stretch, list(command.slots.values()))
 
     def _by_purpose(self, wish: Wish, said: str) -> Wish:
         """Something new that is called nothing is called by what it is for."""

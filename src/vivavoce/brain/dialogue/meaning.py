@@ -21,9 +21,10 @@ from vivavoce.brain.dialogue.flows.arguments import Missing, made
 from vivavoce.brain.dialogue.flows.carrying import of_workspace
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World, makes, moves
 from vivavoce.brain.dialogue.things import Found, named, only_some, sets_in, some_of, spares
-from vivavoce.language.en import answers, denying, elsewhere, mentions, naming, titles, utterances
+from vivavoce.language.en import answers, denying, elsewhere, filenames, mentions, naming, titles, utterances
 from vivavoce.language.en.ending import VERBS
 from vivavoce.language.en.mentions import places_in
+from vivavoce.language.en.numbers import numbers_in
 from vivavoce.language.en.pointing import (
     CLAUSE,
     goes_on,
@@ -108,9 +109,15 @@ class Utterance:
     def _in_its_place(self, commands: Sequence[Command]) -> Sequence[Command]:
         """ "No, that fills the disk. Make it warn": what was done gets another value, and is not
         taken back as well."""
-        if Plain("undo") not in commands or not self._just_done():
+        if not self._just_done():
             return commands
         deed = self.before.last[-1]
+        commands = [self._of_name(one, deed) for one in commands]
+        if Plain("undo") not in commands:
+            return commands
+        short = {s.name or n for n, s in self.world.hints[deed.wish.tool].slots.items()}
+        if "to" in short and (value := utterances.back_to(self.said)):
+            return [Fill({"to": value}, sure=True)]
         kept: list[Command] = []
         for command in commands:
             if isinstance(command, Begin) and self._tool(command.wish) == deed.wish.tool:
@@ -122,6 +129,20 @@ class Utterance:
         if any(isinstance(command, Fill) for command in kept):
             return [command for command in kept if command != Plain("undo")]
         return commands
+
+    def _of_name(self, command: Command, deed: Deed) -> Command:
+        """ "Call it kit list instead", of a file that was just made: its name, and not what is in
+        it. It keeps its ending."""
+        slots = self.world.hints[deed.wish.tool].slots
+        name = next((n for n, s in slots.items() if s.name == "file" and s.kind == "words"), None)
+        if name is None or not isinstance(command, Fill) or not utterances.names_it(self.said):
+            return command
+        words = command.slots.get("file") or command.slots.get("what") or command.slots.get("to")
+        if not words or len(command.slots) > 1:
+            return command
+        before = filenames.written(str(deed.wish.values.get(name, ""))).rpartition(".")[2]
+        plain = "." in filenames.written(words) or not before
+        return Fill({"file": words if plain else f"{words} dot {before}"}, sure=True)
 
     def meant(self, commands: Sequence[Command]) -> list[Command]:
         if self.beside or self.said != self.heard:
@@ -227,7 +248,7 @@ class Utterance:
             seen = self._seen(command)
             if seen is not None and seen not in known:
                 known.append(seen)
-        known = self._one_deed(known)
+        known = self._one_deed(self._put_right(known))
         if self._asked_wish() is not None:
             known = [self._as_answer(command) for command in known]
         kept: tuple[str, ...] = ("undo", "drop")
@@ -235,6 +256,33 @@ class Utterance:
             kept += ("yes", "no")  # "yes, and remind me at noon to tell them"
         acts = [c for c in known if not isinstance(c, Plain) or c.kind in kept]
         return acts or known or [UNCLEAR]
+
+    def _put_right(self, commands: list[Command]) -> list[Command]:
+        """ "Shift the concert to the twelfth. Sorry, wrong page, the twenty-sixth": the same wish
+        with nothing but another value, after words that take one back, corrects that."""
+        known: list[Command] = []
+        for command in commands:
+            before = known[-1] if known else None
+            if (
+                isinstance(before, Begin)
+                and isinstance(command, Begin)
+                and command.wish == before.wish
+                and before.slots.get("to")
+                and isinstance(self.world.hints.get(self._tool(command.wish) or ""), Flow)
+                and utterances.takes_back(f"{self._between(before, command)} {command.said}")
+            ):
+                value = command.slots.get("to") or command.slots.get("what", "")
+                same = bool(numbers_in(value)) == bool(numbers_in(before.slots["to"]))
+                named = command.slots.get("to") and command.slots.get("what")
+                if value and same and not named:
+                    known[-1] = replace(before, slots={**before.slots, "to": value})
+                    continue
+            known.append(command)
+        return known
+
+    def _between(self, before: Begin, after: Begin) -> str:
+        start = self.said.find(before.said) + len(before.said)
+        return self.said[start : max(self.said.find(after.said), start)]
 
     def _exchanged(self) -> list[Command] | None:
         """ "Swap the vet and the gym": each gets the time of the other. Of two that are named, or
@@ -664,7 +712,7 @@ class Utterance:
         tells = all(tool and self.world.hints[tool].does == "tell" for tool in tools)
         if not tells or self._asked_wish() is not None or len(tools) < len(begun):
             return None
-        if len(utterances.questions_in(self.said)) > 1:
+        if sum(map(utterances.questions, utterances.questions_in(self.said))) > 1:
             return None
         for flow in self.world.hints.values():
             if not isinstance(flow, Flow) or not flow.plainly:
@@ -681,7 +729,7 @@ class Utterance:
     def _only_tells(self, command: Begin) -> bool:
         """ "Two files are in the folder": nothing is ordered by that, whatever it was taken for."""
         said = command.said
-        order = any(one(said) for one in (utterances.orders, utterances.wants, utterances.asks))
+        order = any(one(said) for one in (utterances.orders, utterances.wants, utterances.intends))
         return bool(said) and self._acts(command) and not order
 
     def _adds(self) -> bool:
@@ -698,6 +746,8 @@ class Utterance:
         tool = self._tool(command.wish)
         if tool is None:
             return None
+        if (other := self._instead_of(command)) is not None:
+            return other
         if makes(self.world.hints[tool]) and utterances.on_others_device(command.said or self.said):
             return Plain("cannot")
         does = self.world.hints[tool].does
@@ -708,6 +758,17 @@ class Utterance:
         if does == "tell" and self._of_no_thing(command, tool):
             return Plain("cannot")
         return self._corrected(command, tool)
+
+    def _instead_of(self, command: Begin) -> Begin | None:
+        """The wish that it is by its slots: a folder where a file seemed to be wished for."""
+        known = {**command.slots, "said": command.said or self.said}
+        for flow in self.world.hints.values():
+            template = flow.instead.get(command.wish) if isinstance(flow, Flow) else None
+            with suppress(Missing):
+                if isinstance(flow, Flow) and template and (found := made(template, known)):
+                    slots = {n: words for n, words in found[0].items() if words}
+                    return replace(command, wish=flow.wish or flow.name, slots=slots)
+        return None
 
     def _of_things(self, command: Plain) -> Command:
         """What is about their things in so many words, though nothing was made of it: how many

@@ -96,6 +96,11 @@ def joined(text: str) -> str:
     return re.sub(r"\S*[-_./*]\S*", lambda one: _with_figures(one[0]), made)
 
 
+def joined_figures(text: str) -> str:
+    """With its numbers as figures: "twenty twenty-three" is 2023."""
+    return _FIGURES.sub(lambda one: _digits(one[0]), text)
+
+
 def written(text: str, files: Iterable[str] = ()) -> str:
     """A name for a file that is not there yet; nothing where no name was said. Words with nothing
     between them are put together as in the names that are there."""
@@ -110,6 +115,10 @@ def written(text: str, files: Iterable[str] = ()) -> str:
     name = re.sub(r"(?i)^dot\b|\bfor (?:it|this|that|the (?:project|repo|repository))$", "", said)
     if known := _WELL_KNOWN.get(re.sub(r"[^a-z]", "", name.lower())):
         return known
+    first = name.lower().split()
+    for many in range(len(first) - 1, 1, -1):  # "a git ignore dot env": what it shall leave out
+        if known := _WELL_KNOWN.get(re.sub(r"[^a-z]", "", "".join(first[:many]))):
+            return known
     said = _LETTERS.sub(lambda one: re.sub(r"[ .]", "", one[0]), dictated(said))
     made = joined(re.sub(r"(?i)\bread me\b", "readme", said)).strip(_TIDY)
     if not made:
@@ -117,6 +126,9 @@ def written(text: str, files: Iterable[str] = ()) -> str:
     if len(made.split()) > 1:
         made = _FIGURES.sub(lambda one: _digits(one[0]), made)
     words = made.split()
+    ended = next((at for at, one in enumerate(words) if _ENDED.search(one)), len(words))
+    words = words[: ended + 1]  # what is said behind its ending is no part of the name
+    made = " ".join(words)
     dotted = [word for word in words if re.search(r"\w[.]\w|^[.]\w|/", word)]
     if dotted and (len(words) > _MOST_WORDS or _SMALL.search(" ".join(words))):
         made = dotted[0]
@@ -127,6 +139,39 @@ def written(text: str, files: Iterable[str] = ()) -> str:
         return made.upper() if upper else made
     stem = stem.upper() if upper else stem
     return f"{_TOPS.get(stem.lower(), stem)}.{ending}"
+
+
+# --- Folders
+
+_FOLDER = r"(?:sub-?)?(?:folder|directory|dir)\b"
+_FOLDER_CALLED = re.compile(
+    rf"(?i)\b(?:(?:a|an|another|new|empty|separate|own) (?:new |empty |separate |fresh )?{_FOLDER}[\s,:]+|"
+    rf"the {_FOLDER}\s+)(?:(?:called|named|for|by the name of) )?"
+    r"(?P<name>(?!in\b|inside\b|under\b|and\b|with\b|there\b|to\b)[^,?!;:]+)"
+)
+_CALLED_FOLDER = re.compile(
+    rf"(?i)\b(?:a|an|another|new|the)\s+(?:(?:new|empty|fresh|separate)\s+)*"
+    rf"(?P<name>(?!new\b|empty\b|separate\b|fresh\b)[\w./-]+(?: [\w./-]+)?) {_FOLDER}"
+)
+_INSIDE = re.compile(r"(?i)\s*\b(?:in|inside|under|within)(?: of)?\s+(?P<where>[^,.?!;:]+)")
+_FURTHER = re.compile(r"(?i)\s*(?:[.?!](?:\s|$)|\b(?:and|then|please|for me|where|so that|so i)\b).*$", re.S)
+
+
+def folder(said: str) -> str:
+    """The name of a folder that is spoken of as one; nothing where none is."""
+    told = _FOLDER_CALLED.search(said) or _CALLED_FOLDER.search(said)
+    if told is None:
+        return ""
+    name = _INSIDE.sub("", _FURTHER.sub("", told["name"])).strip(_TIDY + ".")
+    return written(name).removesuffix("/") if name else ""
+
+
+def folder_around(said: str) -> str:
+    """In which other one it is said to be."""
+    told = _FOLDER_CALLED.search(said) or _CALLED_FOLDER.search(said)
+    rest = _FURTHER.sub("", said[told.start("name") :]) if told else ""
+    inside = _INSIDE.search(rest) or (_INSIDE.search(said[: told.start()]) if told else None)
+    return inside["where"].strip() if inside else ""
 
 
 # --- Two of them
@@ -178,6 +223,9 @@ def compared(said: str) -> tuple[str, str] | None:
     if one is None or not _LIKE_FILES.search(text) or _NO_FILES.search(one["a"]):
         return None
     return one["a"].strip(), (one["b"] or "").strip()
+
+
+_ENDED = re.compile(r"(?i)\w\.(?:[a-z]{1,5}\d?)$")
 
 
 def without_manner(text: str) -> str:

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 
 from vivavoce.language.en import answers
 from vivavoce.language.en.dictation import dictated, ending_of
-from vivavoce.language.en.filenames import joined
+from vivavoce.language.en.filenames import joined, joined_figures
 from vivavoce.language.en.numbers import CARDINALS, found, number
 from vivavoce.language.en.quantities import conversion
 from vivavoce.wire.values import Value
@@ -227,6 +227,21 @@ def about_spelling(said: str) -> bool:
     return _TYPO.search(said) is not None
 
 
+_WORD_WRONG = re.compile(
+    r"(?i)\b(?:spel(?:t|led|ling)|mis-?spel(?:t|led)|mis-?typed|typed|wrote|written)"
+    r"(?: the word)? (?P<one>[a-z]{4,}) (?:wrong|wrongly|incorrectly|badly|with)\b|"
+    r"\b(?P<two>[a-z]{4,}) is (?:spelt|spelled|written|typed) (?:wrong|wrongly|incorrectly)|"
+    r"\bmis-?spel(?:t|led) (?:the word )?(?P<three>[a-z]{4,})|"
+    r"\btypo in (?:the word )?(?P<four>[a-z]{5,})"
+)
+
+
+def misspelt_word(said: str) -> str:
+    """Which word somebody says that they spelt wrongly."""
+    told = _WORD_WRONG.search(said)
+    return next(filter(None, told.groups()), "") if told else ""
+
+
 def misspelt(words: str) -> tuple[str, ...]:
     """An expression for words of about the same length with the same beginning or end, among which
     one may be a wrong spelling of these (`nearly`)."""
@@ -406,13 +421,33 @@ def left_as_it_is(words: str, said: str) -> bool:
     return bool(named) and all(_STAYS.search(clause) for clause in named)
 
 
+_KIND_BEFORE = re.compile(
+    r"(?i)^(?:(?:the|a|an|my|our|your|that|this|old|function|method|class|key|keys|field|column|"
+    r"constant|variable|setting|option|parameter|property|name|called|named|of)\s+)+(?=\S)"
+)
+_SPELT_WITH = re.compile(
+    r"(?i)[\s,]*\b(?:with )?(?:an?|one|the)? ?(?:underscores?|dash(?:es)?|hyphens?)"
+    r"(?: in (?:it|between|the middle))?\W*$"
+)
+
+
+def name_said(text: str) -> str:
+    """A name in code as it was said, without what only says of which kind it is: "the key user
+    name" is "user name", and "do stuff" is all of itself."""
+    if quoted := _QUOTED.search(text):
+        return quoted[1].strip()
+    plain = _SPELT_WITH.sub("", _UNDERSCORE.sub("_", dictated(text))).strip(" .,;:!?'\"")
+    rest = _KIND_BEFORE.sub("", plain)
+    return rest if rest not in _AROUND or plain == rest else plain
+
+
 def whole(words: str, said: str) -> str:
     """The whole name, of which these words are only the end or the beginning: "get rows is a poor
     name, rename it", where only "rows" was copied."""
     subject = _SUBJECT.search(said)
     if subject is None:
         return words
-    named, part = pieces(bare(subject["who"])), pieces(bare(words))
+    named, part = pieces(bare(subject["who"])), pieces(name_said(words))
     ends = part and part in (named[: len(part)], named[-len(part) :])
     return bare(subject["who"]) if ends and len(part) < len(named) <= 4 else words
 
@@ -1087,6 +1122,49 @@ def chosen(text: str, files: Iterable[str], *, folders: bool = False) -> Choice:
         return Choice(tuple((headed or _of_kind(spoken, there))[:_MOST]))
     fits = sorted((one for one in rated if one[0] > best - _CLEAR), key=lambda one: -one[0])
     return Choice(tuple(name for _, name in fits[:_MOST]))
+
+
+_SEVERAL = re.compile(
+    r"(?i)^\W*(?:(?:all|both|each|every|the|my|our|those|these|of|other)\s+)*?"
+    r"(?P<many>both|all|every|each|two|three|four|five|six|seven|eight|nine|ten|\d+)\b"
+    r"(?:\s+(?:of|the|my|our|those|these))*\s*(?P<rest>.*)$"
+)
+_NOT_NAMED = _set("from of in with old new left last")
+
+
+def several(text: str, files: Iterable[str]) -> tuple[str, ...]:
+    """The files that are meant as a number of them ("the two from March", "all the png files"):
+    those that have every word of it. None where they are not as many as was said."""
+    told = _SEVERAL.match(joined(text).strip())
+    if told is None:
+        return ()
+    words = [one for one in _spoken(joined_figures(told["rest"])) if one not in _NOT_NAMED]
+    ends = {word: set(re.findall(r"\w+", KINDS.get(word.removesuffix("s"), ""))) for word in words}
+    ends = {w: own | ({ending_of(w) or ""} - {""}) | {w.removesuffix("s")} for w, own in ends.items()}
+    fits = [
+        one
+        for one in dict.fromkeys(files)
+        if words
+        and all(
+            PurePosixPath(one).suffix[1:].lower() in ends[word]
+            or any(_same(word, part) > _SAME for part in pieces(one))
+            for word in words
+        )
+    ]
+    many = {"both": 2}.get(told["many"].lower()) or CARDINALS.get(told["many"].lower(), 0)
+    many = int(told["many"]) if told["many"].isdigit() else many
+    return tuple(sorted(fits)) if len(fits) > 1 and many in (0, len(fits)) else ()
+
+
+_THERE = re.compile(
+    r"(?i)\W*(?:in|into|to|inside)?\s*(?:there|it|that|that (?:folder|one|directory)|"
+    r"the (?:new )?(?:folder|one|directory))\W*"
+)
+
+
+def points_there(text: str) -> bool:
+    """Is that only a folder that was spoken of?"""
+    return _THERE.fullmatch(text) is not None
 
 
 def names_it(text: str, path: str) -> bool:

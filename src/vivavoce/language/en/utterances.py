@@ -187,6 +187,87 @@ def calls_it(text: str) -> bool:
     return _CALLS_IT.search(text) is not None
 
 
+_CONDITION = re.compile(
+    r"(?i)\b(?:(?P<only>(?:but |and )?(?:only|just) (?:if|when|once))|(?:and )?if|unless|provided(?: that)?|"
+    r"providing|assuming|as long as|on condition that)\s+"
+    r"(?!(?:you|i|i['’]\w+|you['’]\w+|we|possible|need|needed|necessary|not|so|any|anything|ever|only|"
+    r"that['’]s (?:ok|okay|all right|alright|fine|easier|possible|not)|(?:it|that)['’]?s? (?:is )?(?:not |no )?"
+    r"(?:too|ok|okay|all right|alright|fine|easier|possible|trouble|bother|helps?|makes)|"
+    r"it['’]?s no|it isn['’]t too|anyone asks|memory|all goes)\b)"
+)
+_ASKS_IF = re.compile(
+    r"(?i)\b(?:see|check|ask|asks|wonder(?:ing)?|know|tell me|sure|say|even|as|what|look|looks|find out|"
+    r"let me know|idea|matter|care|remember|hear)\s*$"
+)
+
+
+def conditional(said: str, wish: str, content: Sequence[str] = ()) -> bool:
+    """Whether what is wished for shall be done only if something is so: "if they pass, delete the
+    old one". "If you can" is manners, and what is to be written down is only that."""
+    start = max(said.find(wish), 0)
+    for told in _CONDITION.finditer(said):
+        before, behind = said[: told.start()], said[told.end() :]
+        if not told["only"] and _ASKS_IF.search(before):
+            continue
+        if any(f"{told[0]}{behind[:8]}" in words for words in content):
+            continue
+        sentence = len(_SENTENCE.split(before)[-1])
+        end = told.end() + len(_SENTENCE.split(behind)[0])
+        if told.start() - sentence <= start < end or start <= told.start() < start + len(wish):
+            return True
+    return False
+
+
+_OTHER_WORK = re.compile(
+    r"(?i)\b(?:jobs?|tasks?)\b[^?.!]{0,24}\b(?:in|inside|under|from) (?:the |our |my )?(?:\w+ ){0,3}?"
+    r"(?:files?|folder|directory|yaml|yml|toml|json|csv|table|list|log|script|pipeline|workflow|crontab)\b|"
+    r"\b(?:jobs?|tasks?) (?:still |also |all |that |which |do |does )*(?:uses?|imports?|calls?|runs? (?:on|at|every)|"
+    r"writes?|reads?|needs?|touch(?:es)?|depends?|have|has)\b"
+)
+
+
+def of_other_work(said: str) -> bool:
+    """ "Which jobs still use the old logger": what is written in files, and not what was handed
+    over."""
+    return _OTHER_WORK.search(said) is not None
+
+
+_BACK_TO = re.compile(
+    r"(?i)\bback (?:up |down )?to (?!(?:how|what|where|when|the way|normal|before|it|that|work|the (?:old|"
+    r"original|previous))\b)(?P<value>[^,.;!?]+?)(?: please| then| again)*(?=[,.;!?]|$)"
+)
+
+
+def back_to(said: str) -> str:
+    """ "No, back to ten please": the value that is wanted instead, and not what there was."""
+    told = _BACK_TO.search(said)
+    return told["value"] if told else ""
+
+
+_NAMES_IT = re.compile(
+    r"(?i)\b(?:call|name|rename|title) (?:it|that|this|the file)\b|\b(?:should|ought to|must|wants to) "
+    r"(?:be|have been|really be) (?:called|named)\b|\bnot (?:called|named)\b"
+)
+
+
+def names_it(said: str) -> bool:
+    """ "Call it kit list instead": what is said is a name."""
+    return _NAMES_IT.search(said) is not None
+
+
+_ONLY_WRONG = re.compile(
+    r"(?i)^\W*(?:(?:er|um|uh|oh|hey|look|hm+|wait|hang on|sorry|no)\W+)*(?:that|this|the)(?: \w+){0,2}?"
+    r"(?:['’]s| is| looks| seems| isn['’]?t)(?: \w+)? (?:wrong|off|not right|right|incorrect|out of date|"
+    r"outdated)(?: \w+)?\W*(?:(?:can|could|would|will) you |please )*(?:(?:fix|correct|change|sort|put|update|"
+    r"mend) (?:it|that|this)(?: right| out)?)?(?: please| for me)*\W*$"
+)
+
+
+def only_complains(said: str) -> bool:
+    """ "That date's wrong, can you fix it": and nobody knows what it should be."""
+    return _ONLY_WRONG.search(said) is not None
+
+
 _COUNTS = re.compile(
     r"(?i)\bhow (?:many|much)\b[^.;!?]{0,40}\b(?:things?|tasks?|reminders?|items?|appointments?|"
     r"jobs|plans|entries|stuff|to[- ]?dos?)\b[^.;!?]{0,60}\b(?:i|me|my|list|there|left|open)\b"

@@ -66,6 +66,8 @@ class Scene(Record):
     """What came of sums and counts, the last at the end: "and that times two", "the total"."""
     asked: str = ""
     """What was asked last of something in the files."""
+    folder: str = ""
+    """The last one that was made: "in there"."""
     value: str = ""
     """What was told last as an answer, as it is written there: "that name", "that number"."""
 
@@ -179,6 +181,10 @@ def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Step
         for name, value in known.items()
         if name not in flow.slots or flow.slots[name].kind != "file" or value != known.get("what")
     }
+    if "from" in flow.slots and "what" not in known and "from" in known:
+        known["what"] = known["from"]
+    if "from" in flow.slots and (wrong := naming.misspelt_word(said)):
+        known["what"] = wrong
     spoken = [n for n, v in known.items() if _is_words(flow, n) and not isinstance(v, list)]
     known |= {name: naming.amended(str(known[name]), said) for name in spoken}
     known |= {name: naming.whole_figure(str(known[name]), said) for name in spoken}
@@ -200,7 +206,7 @@ def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Step
     written = {f"{name}_written": naming.literal(str(known[name])) for name in spoken}
     if flow.careful and _TAKEN_BACK.search(said):
         return End({"status": "dropped", "told": "All right, I leave it."}, scene)
-    last = {"numbers": scene.numbers, "last": scene.name}
+    last = {"numbers": scene.numbers, "last": scene.name, "last_folder": scene.folder}
     known = {"said": said, **last, **written, **known}
     for name, template in flow.makes.items():
         with suppress(Missing):
@@ -320,6 +326,7 @@ def _seen(running: Running, found: Mapping[str, Any]) -> Scene:
         name=str(found.get("called") or "")
         or (naming.bare(str(running.known["what"])) if named else scene.name),
         numbers=scene.numbers if number is None else (*scene.numbers, str(number))[-_NUMBERS:],
+        folder=str(found.get("made_folder") or scene.folder),
         value=str(found.get("value") or scene.value),
     )
 
@@ -494,6 +501,10 @@ def _path(flow: Flow, name: str, said: str, running: Running) -> Running | Next 
     if naming.points_at_one(said):
         needed = _needed(flow, name)
         return _ask(flow, running, name) if needed else _with(running, {f"{name}_none": True})
+    if slot.of == "several" and not running.looked:
+        return _look(running, name)
+    if slot.of == "several" and (several := naming.several(said, scene.files)):
+        return _with(running, {f"{name}_path": several[0], f"{name}_paths": list(several)})
     choice = naming.chosen(said, scene.files, folders=slot.many)
     if flow.careful and choice.only and not naming.names_it(said, choice.only):
         choice = naming.Choice(())  # nothing is lost that was not named

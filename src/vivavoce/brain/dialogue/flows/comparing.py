@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
@@ -42,7 +43,8 @@ def compared(output: str, known: Known) -> Mapping[str, Any] | None:
     if paths[0] == paths[1]:
         return {"told": f"That is one and the same file, {names[0]}.", "path": paths[0]}
     parts = [_parts(text, path) for text, path in zip((first, second), paths, strict=True)]
-    told = _about(parts, names, str(known["said"])) or _all(parts, names)
+    names_only = _NAMES_ONLY.search(str(known["said"])) is not None
+    told = _about(parts, names, str(known["said"])) or _all(parts, names, names_only)
     return {"told": told, "path": paths[0], "paths": list(paths)}
 
 
@@ -72,7 +74,13 @@ def _about(parts: Sequence[Parts], names: Sequence[str], said: str) -> str:
     return f"{name} is {one} in {names[0]} and {other} in {names[1]}."
 
 
-def _all(parts: Sequence[Parts], names: Sequence[str]) -> str:
+_NAMES_ONLY = re.compile(
+    r"(?i)\b(?:keys?|names?|entr(?:y|ies)|who|whose|missing|lack\w*|only|absent|forgotten)\b"
+)
+"""What asks for what there is, and not for how it differs."""
+
+
+def _all(parts: Sequence[Parts], names: Sequence[str], names_only: bool) -> str:
     told = list[str]()
     for mine, other, name in ((*parts, names[0]), (*parts[::-1], names[1])):
         only = [one for one in mine if one not in other]
@@ -81,13 +89,16 @@ def _all(parts: Sequence[Parts], names: Sequence[str]) -> str:
     both = [one for one in parts[0] if one in parts[1]]
     differ = [one for one in both if parts[0][one] != parts[1][one]]
     # Of two languages all texts differ, and that is nothing to tell.
-    if differ and (len(differ) < len(both) or len(both) <= FEW):
+    if names_only and not told:
+        return f"{names[0]} and {names[1]} have the same {counted(len(both), 'entry', 'entries')}."
+    if differ and not names_only and (len(differ) < len(both) or len(both) <= FEW):
         each = [
             f"{plain_name(one)} is {parts[0][one]} in {names[0]} and {parts[1][one]} in {names[1]}"
             for one in differ[:FEW]
         ]
         more = len(differ) - len(each)
-        told.append(f"{joined(each)}{f', and {more} more differ' if more > 0 else ''}.".capitalize())
+        all_ = f"{joined(each)}{f', and {more} more differ' if more > 0 else ''}."
+        told.append(all_[:1].upper() + all_[1:])
     if not told and differ:
         return f"{names[0]} and {names[1]} have the same {counted(len(both), 'name')}, with other texts."
     return " ".join(told) or f"{names[0]} and {names[1]} are the same."

@@ -307,6 +307,22 @@ def gone(output: str, known: Known) -> Mapping[str, Any] | None:
     return {"told": f"{old.name} is now {where_to}.", "path": to}
 
 
+def folder_made(output: str, known: Known) -> Mapping[str, Any] | None:
+    if not ended(output).ok:
+        return command(output, known)
+    path = shlex.split(str(known.get("command") or ""))[-1]
+    return {"told": f"The folder {path} is there now.", "made_folder": path}
+
+
+def several_moved(output: str, known: Known) -> Mapping[str, Any] | None:
+    if not ended(output).ok:
+        return command(output, known)
+    said = shlex.split(str(known.get("command") or ""))
+    to, paths = said[said.index("-t") + 1], [str(one) for one in known["file_paths"]]
+    names = joined([spoken_path(one, paths) for one in paths])
+    return {"told": f"{names} are in {to} now.", "path": f"{to}/{PurePosixPath(paths[0]).name}"}
+
+
 def page(output: str, known: Known) -> Mapping[str, Any] | None:
     """The sentences of a page that answer, or its first."""
     head, _, text = output.partition("\n\n")
@@ -462,6 +478,8 @@ READINGS: Mapping[str, Reading] = {
         runner,
         repository,
         gone,
+        folder_made,
+        several_moved,
         page,
         hits,
         task_started,

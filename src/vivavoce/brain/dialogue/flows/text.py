@@ -26,6 +26,7 @@ from vivavoce.brain.dialogue.flows.results import (
 )
 from vivavoce.language.en.naming import (
     bare,
+    name_said,
     named_in,
     pieces,
     stem,
@@ -292,8 +293,8 @@ _BEHIND = re.compile(
 def spots(output: str, known: Known) -> Mapping[str, Any] | None:
     """Where a name stands, exactly as it is written; or that it is not a simple matter."""
     there = matches_in(output)
-    name = bare(str(known.get("whole_name") or known.get("what") or ""))
-    to = bare(_BEHIND.split(str(known.get("to") or ""))[0])
+    name = name_said(str(known.get("whole_name") or known.get("what") or ""))
+    to = name_said(_BEHIND.split(str(known.get("to") or ""))[0])
     parts = "[_-]?".join(map(re.escape, pieces(name)))
     forms = Counter(
         one for m in there.there for one in re.findall(rf"(?<!\w){parts}(?!\w)", m.text, re.I)
@@ -333,4 +334,5 @@ def renamed(output: str, known: Known) -> Mapping[str, Any] | None:
     paths = list(known.get("paths") or [])
     files = joined([spoken_path(path, paths) for path in paths[:FEW]])
     files += f" and {len(paths) - FEW} more" if len(paths) > FEW else ""
-    return {"told": f"{known['old']} is now {known['new']}, in {files}.", "undo_files": paths}
+    old, new = (known.get(f"{one}_word") or known[one] for one in ("old", "new"))
+    return {"told": f"{old} is now {new}, in {files}.", "undo_files": paths}
