@@ -169,6 +169,8 @@ class Utterance:
         commands = self._asked_apart(self._told_once(commands))
         if (resumed := self._resumed(commands) or self._misheard(commands)) is not None:
             return [resumed]
+        if (away := self._away_with(commands)) is not None:
+            return away
         if (plainly := self._plainly(commands)) is not None:
             return [plainly]
         if any(isinstance(c, Begin | Fill) and c.sure for c in commands):
@@ -248,7 +250,7 @@ class Utterance:
             seen = self._seen(command)
             if seen is not None and seen not in known:
                 known.append(seen)
-        known = self._one_deed(self._put_right(known))
+        known = self._one_deed(self._put_right(self._wished(known)))
         if self._asked_wish() is not None:
             known = [self._as_answer(command) for command in known]
         kept: tuple[str, ...] = ("undo", "drop")
@@ -256,6 +258,28 @@ class Utterance:
             kept += ("yes", "no")  # "yes, and remind me at noon to tell them"
         acts = [c for c in known if not isinstance(c, Plain) or c.kind in kept]
         return acts or known or [UNCLEAR]
+
+    def _wished(self, commands: list[Command]) -> list[Command]:
+        """Without what is only told beside a wish: "… The under-twelves, I'm coaching them this
+        season". Nobody wishes for something new without a word that says so, or a time."""
+        begun = [one for one in commands if isinstance(one, Begin)]
+        if len(begun) < _TWO:
+            return commands
+        only_told = [one for one in begun if one.said and self._only_told(one)]
+        if len(only_told) == len(begun):
+            return commands
+        return [one for one in commands if one not in only_told]
+
+    def _only_told(self, command: Begin) -> bool:
+        tool = self._tool(command.wish)
+        if tool is None or not makes(self.world.hints[tool]):
+            return False
+        hint, said = self.world.hints[tool], command.said
+        if any(slot.required_when for slot in hint.slots.values()) or isinstance(hint, Flow):
+            return False
+        timed = any(times.find(words) for words in command.slots.values())
+        says = (utterances.wants, utterances.intends, utterances.orders, utterances.adds)
+        return not timed and not any(one(said) for one in says) and hint.wish not in said.casefold()
 
     def _put_right(self, commands: list[Command]) -> list[Command]:
         """ "Shift the concert to the twelfth. Sorry, wrong page, the twenty-sixth": the same wish
@@ -699,6 +723,34 @@ class Utterance:
                 if flow.sounds and (found := made(flow.sounds, known)):
                     return Begin(flow.wish, found[0])
         return None
+
+    def _away_with(self, commands: Sequence[Command]) -> list[Command] | None:
+        """ "Spin class at half six, who was I trying to kid. Bin it": the one thing that was spoken
+        of is to go, whatever else was heard in what was told of it. Behind it only what is asked
+        for in so many words is another wish."""
+        gone = next((h for h in self.world.hints.values() if h.becomes == "gone"), None)
+        at = utterances.away_with_it(self.said)
+        if gone is None or self._asked_wish() is not None or at < 0:
+            return None
+        there = [one for one in self.state.things.values() if one.open]
+        spoken_of = named(self.said[:at], there)
+        slot = next((s.name or n for n, s in gone.slots.items() if s.kind == "thing"), None)
+        begun = [one for one in commands if isinstance(one, Begin)]
+        meant = any(self._becomes(one.wish) == "gone" for one in begun)
+        if slot is None or len(spoken_of) != 1 or meant:
+            return None
+        title = self.state.things[next(iter(spoken_of))].title
+        before = [one for one in begun if self.said.find(one.said) < at]
+        own = [w for one in before for n, w in one.slots.items() if self._names(one, n)]
+        if any(not similar(words, title) for words in own):
+            return None
+        later = [one for one in begun if one not in before and titles.asked_for(one.said)]
+        return [Begin(gone.wish, {slot: title}, said=self.said[:at], sure=True), *later]
+
+    def _names(self, command: Begin, short: str) -> bool:
+        tool = self._tool(command.wish)
+        kind = self._slot_kind(self.world.hints[tool], short) if tool is not None else ""
+        return kind in ("words", "thing")
 
     def _plainly(self, commands: Sequence[Command]) -> Begin | None:
         """A question whose words say what kind it is, whoever took it for another; with the file

@@ -126,9 +126,10 @@ def written(text: str, files: Iterable[str] = ()) -> str:
     if len(made.split()) > 1:
         made = _FIGURES.sub(lambda one: _digits(one[0]), made)
     words = made.split()
-    ended = next((at for at, one in enumerate(words) if _ENDED.search(one)), len(words))
+    ended = next((at for at, one in enumerate(words) if _ENDED.search(one.rstrip(_TIDY))), len(words))
     words = words[: ended + 1]  # what is said behind its ending is no part of the name
-    made = " ".join(words)
+    made = " ".join(words).strip(_TIDY)
+    words = made.split()
     dotted = [word for word in words if re.search(r"\w[.]\w|^[.]\w|/", word)]
     if dotted and (len(words) > _MOST_WORDS or _SMALL.search(" ".join(words))):
         made = dotted[0]

@@ -224,6 +224,8 @@ _TYPO = re.compile(r"\b(?:typos?|mis-?spel\w+|spel(?:t|led|ling)|mis-?typed)\b",
 
 
 def about_spelling(said: str) -> bool:
+    if misspelt_word(said):
+        return True
     return _TYPO.search(said) is not None
 
 
@@ -232,7 +234,9 @@ _WORD_WRONG = re.compile(
     r"(?: the word)? (?P<one>[a-z]{4,}) (?:wrong|wrongly|incorrectly|badly|with)\b|"
     r"\b(?P<two>[a-z]{4,}) is (?:spelt|spelled|written|typed) (?:wrong|wrongly|incorrectly)|"
     r"\bmis-?spel(?:t|led) (?:the word )?(?P<three>[a-z]{4,})|"
-    r"\btypo in (?:the word )?(?P<four>[a-z]{5,})"
+    r"\btypo in (?:the word )?(?P<four>[a-z]{5,})|"
+    r"\b(?:put|got|has|wrote|written|typed|spelt|spelled) (?:the word )?(?P<five>[a-z]{5,}) with (?:only |just )?"
+    r"(?:the |an? )?(?:one|two|single|double|wrong|extra|[a-z])\b"
 )
 
 

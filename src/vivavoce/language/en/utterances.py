@@ -268,6 +268,39 @@ def only_complains(said: str) -> bool:
     return _ONLY_WRONG.search(said) is not None
 
 
+_DONE_WITH = re.compile(
+    r"(?i)(?:^|[.!?;,—-]\s*)(?:(?:just|please|so|now|right|and|no)\s+)*(?:bin|scrap|ditch|delete|cancel|remove|"
+    r"axe|chuck|lose|dump|get rid of|do away with|take out|throw out|take) (?:it|that|that one|the thing)"
+    r"(?: off| out| away)?(?: please| for me| then| now| will you| would you| altogether)*\s*(?=[.!?;,]|$)"
+)
+
+
+def away_with_it(said: str) -> int:
+    """ "… who was I trying to kid. Bin it": where what was told of it before ends; -1 where nothing
+    of that is said."""
+    told = _DONE_WITH.search(said)
+    return told.start() + 1 if told else -1
+
+
+_CORRECTING = re.compile(
+    r"(?i)\b(?:i (?:wanted|meant|mean|said|want)|make (?:it|that)|should be|wants to be|it['’]s to be|no|nope|"
+    r"sorry|rather|instead|actually|not)\b"
+)
+
+
+def first_sentences(said: str, places: Sequence[tuple[int, int]]) -> int:
+    """Of places in what was said how many count, where the first are in a sentence that corrects
+    and the others in a remark behind it: "quarter past eight I wanted. He works until eight"."""
+    ends = [one.start() for one in _SENTENCE.finditer(said)] + [len(said)]
+    at = [next(n for n, end in enumerate(ends) if start <= end) for start, _ in places]
+    starts = [0, *(one.end() for one in _SENTENCE.finditer(said))]
+    corrects = [_CORRECTING.search(said[a:b]) is not None for a, b in zip(starts, ends, strict=True)]
+    if not corrects[at[0]]:
+        return len(places)
+    same = [n for n, one in enumerate(at) if one == at[0] or corrects[one]]
+    return len(same) if same == list(range(len(same))) else len(places)
+
+
 _COUNTS = re.compile(
     r"(?i)\bhow (?:many|much)\b[^.;!?]{0,40}\b(?:things?|tasks?|reminders?|items?|appointments?|"
     r"jobs|plans|entries|stuff|to[- ]?dos?)\b[^.;!?]{0,60}\b(?:i|me|my|list|there|left|open)\b"
@@ -317,6 +350,20 @@ def purpose(text: str) -> str:
     """ "Give me a shout at three so the kids aren't left at the gate": what it is for."""
     found = _PURPOSE.search(text)
     return found["what"].strip(" ,") if found is not None else ""
+
+
+_SUBJECT_AT = re.compile(
+    r"(?i)^\W*(?:(?:so|right|ok|okay|well|and|also|look|hey|hi)\W+)*(?P<what>(?:the|my|our|his|her|their)\s+"
+    r"(?:[\w'’-]+\s+){0,4}?[\w'’-]+?)(?:['’]s| is| starts| begins| kicks off| takes place| will be)"
+    r"(?= (?:on|at|in|tomorrow|today|next|this|every|half|quarter|from|\w+day|\d|one|two|three|four|five|six|"
+    r"seven|eight|nine|ten|eleven|twelve|noon)\b)"
+)
+
+
+def subject_of_time(text: str) -> str:
+    """ "The call is tomorrow at nine": what is then."""
+    told = _SUBJECT_AT.search(text)
+    return told["what"] if told else ""
 
 
 _GREETS = re.compile(

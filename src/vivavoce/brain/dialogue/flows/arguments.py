@@ -487,6 +487,18 @@ def _asked_value(text: str, known: Known) -> tuple[dict[str, str], ...]:
     return ({"what": what},) if asks and what and _of_setting(text) else ()
 
 
+_OF_GIT = re.compile(
+    r"(?i)\b(?:git|commit\w*|branch\w*|chang\w*|diff\w*|status|who|whose|when|push\w*|pull\w*|merg\w*|log|"
+    r"histor\w*|stag\w*|stash\w*|tag\w*|repo\w*|edit\w*|touch\w*|version\w*|new|since|work\w*)\b"
+)
+
+
+def _of_a_file(text: str, known: Known) -> tuple[dict[str, str], ...]:
+    """ "What's the last thing on it": of what a file says, and nothing of its history."""
+    asks = utterances.questions(text) and not _OF_GIT.search(text)
+    return ({"file": str(known.get("file") or ""), "about": text},) if asks else ()
+
+
 def _of_setting(text: str) -> bool:
     return re.match(r"(?i)\W*(?:and |also |then |so )*(?:which|what|how many)\b", text) is not None
 
@@ -683,6 +695,7 @@ WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "other_work": lambda text, known: ({},) if utterances.of_other_work(text) else (),
     "only_wrong": lambda text, known: ({},) if utterances.only_complains(text) else (),
     "asked_value": _asked_value,
+    "of_a_file": _of_a_file,
     "name_spelt": _name_spelt,
     "new_folder": _new_folder,
     "room": _room,

@@ -455,6 +455,8 @@ def content(output: str, known: Known) -> Mapping[str, Any] | None:
         return {"told": f"{name} is empty.", "path": path}
     if re.match(r"\S+ is binary|\S+: a picture", text):
         return {"told": sentence(clipped(text)), "path": path}
+    if (script := _commands(text, path)) and _WHAT_IT_RUNS.search(str(known["said"])):
+        return {"told": f"{name} {script}", "path": path}
     if some := _by_tick(text, name, str(known["said"])):
         return {"told": some, "path": path}
     if some := _some_lines(text, known["said"]) or _part(text, known, path):
@@ -469,6 +471,29 @@ def content(output: str, known: Known) -> Mapping[str, Any] | None:
     told = answer or f"I don't find that in {name}. {whole}"
     point = evidence(text, path, str(known["said"]))
     return {"point": point, "instead": {"told": told, "path": path}}
+
+
+_WHAT_IT_RUNS = re.compile(
+    r"(?i)\bwhat(?:['’]s)? (?:does|do|is|will|would|happens)\b[^?.!]*\b(?:do|does|doing|happens|for)\b|"
+    r"\b(?:explain|talk me through|walk me through|tell me what|in (?:plain|normal|simple|human) )"
+)
+_NO_COMMAND = re.compile(
+    r"^\s*(?:#|set\s+[-+]|(?:if|then|else|elif|fi|do|done|for|while|case|esac|function|local|export)\b|[{}]|"
+    r"\w+=\S*\s*$|\w+\(\)|$)"
+)
+
+
+def _commands(text: str, path: str) -> str:
+    """What a shell script says of itself, and what it runs, in its own words; empty for others."""
+    if PurePosixPath(path).suffix not in (".sh", ".bash", ".zsh"):
+        return ""
+    lines = text.split("\n")
+    about = [prose(one).lstrip("# ") for one in lines if re.match(r"\s*#(?!!)", one)]
+    runs = [clipped(one.strip()) for one in lines if not _NO_COMMAND.match(one)]
+    said = f"says of itself: {sentence(' '.join(about[:FEW]))} It" if about else ""
+    more = len(runs) - 2 * FEW
+    listed = joined([*runs[: 2 * FEW], *([f"{more} more"] if more > 0 else [])], "and then")
+    return f"{said} runs {listed}.".strip() if runs else ""
 
 
 _OPEN = re.compile(
