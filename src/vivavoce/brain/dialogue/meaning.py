@@ -21,7 +21,16 @@ from vivavoce.brain.dialogue.flows.arguments import Missing, made
 from vivavoce.brain.dialogue.flows.carrying import of_workspace
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World, makes, moves
 from vivavoce.brain.dialogue.things import Found, named, only_some, sets_in, some_of, spares
-from vivavoce.language.en import answers, denying, elsewhere, filenames, mentions, naming, titles, utterances
+from vivavoce.language.en import (
+    answers,
+    denying,
+    elsewhere,
+    filenames,
+    mentions,
+    naming,
+    titles,
+    utterances,
+)
 from vivavoce.language.en.ending import VERBS
 from vivavoce.language.en.mentions import places_in
 from vivavoce.language.en.numbers import numbers_in
@@ -772,7 +781,9 @@ class Utterance:
             with suppress(Missing):
                 if found := made(flow.plainly, {"said": self.said}):
                     slots = {n: words for n, words in found[0].items() if words}
-                    heard_ = [w for one in begun for n, w in one.slots.items() if n in ("file", "where")]
+                    heard_ = [
+                        w for one in begun for n, w in one.slots.items() if n in ("file", "where")
+                    ]
                     if "file" in found[0] and not slots.get("file") and heard_:
                         slots["file"] = heard_[0]
                     return Begin(flow.wish or flow.name, slots, sure=True)

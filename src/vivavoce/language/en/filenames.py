@@ -126,7 +126,9 @@ def written(text: str, files: Iterable[str] = ()) -> str:
     if len(made.split()) > 1:
         made = _FIGURES.sub(lambda one: _digits(one[0]), made)
     words = made.split()
-    ended = next((at for at, one in enumerate(words) if _ENDED.search(one.rstrip(_TIDY))), len(words))
+    ended = next(
+        (at for at, one in enumerate(words) if _ENDED.search(one.rstrip(_TIDY))), len(words)
+    )
     words = words[: ended + 1]  # what is said behind its ending is no part of the name
     made = " ".join(words).strip(_TIDY)
     words = made.split()
@@ -146,7 +148,8 @@ def written(text: str, files: Iterable[str] = ()) -> str:
 
 _FOLDER = r"(?:sub-?)?(?:folder|directory|dir)\b"
 _FOLDER_CALLED = re.compile(
-    rf"(?i)\b(?:(?:a|an|another|new|empty|separate|own) (?:new |empty |separate |fresh )?{_FOLDER}[\s,:]+|"
+    rf"(?i)\b(?:(?:a|an|another|new|empty|separate|own) (?:new |empty |separate |fresh "
+    rf")?{_FOLDER}[\s,:]+|"
     rf"the {_FOLDER}\s+)(?:(?:called|named|for|by the name of) )?"
     r"(?P<name>(?!in\b|inside\b|under\b|and\b|with\b|there\b|to\b)[^,?!;:]+)"
 )
@@ -155,7 +158,9 @@ _CALLED_FOLDER = re.compile(
     rf"(?P<name>(?!new\b|empty\b|separate\b|fresh\b)[\w./-]+(?: [\w./-]+)?) {_FOLDER}"
 )
 _INSIDE = re.compile(r"(?i)\s*\b(?:in|inside|under|within)(?: of)?\s+(?P<where>[^,.?!;:]+)")
-_FURTHER = re.compile(r"(?i)\s*(?:[.?!](?:\s|$)|\b(?:and|then|please|for me|where|so that|so i)\b).*$", re.S)
+_FURTHER = re.compile(
+    r"(?i)\s*(?:[.?!](?:\s|$)|\b(?:and|then|please|for me|where|so that|so i)\b).*$", re.S
+)
 
 
 def folder(said: str) -> str:
@@ -181,7 +186,9 @@ _ONE = r"(?:the |my |our |your |this |that )*(?P<{}>(?:[^,?.!;:]|\.(?=\w)){{1,50
 _TWO = r"(?P<b>(?:[^,?.!;:]|\.(?=\w)){1,50}?)(?=[,?!;:]|\.(?!\w)|$| for me\b| please\b| then\b)"
 _ANY = r"(?:[^?.!]|\.(?=\w))*?"
 _A = _ONE.format("a")
-_NOT = r"(?:(?:is|are|was|were|does|do|did|has|have|had)(?: not|n['’]?t)|not|missing|lacking|absent)"
+_NOT = (
+    r"(?:(?:is|are|was|were|does|do|did|has|have|had)(?: not|n['’]?t)|not|missing|lacking|absent)"
+)
 _COMPARED = tuple(
     re.compile(rf"(?i){rule}")
     for rule in (
@@ -189,10 +196,12 @@ _COMPARED = tuple(
         rf"\b(?:compare|diff) {_A},? (?:with|to|and|against|versus) {_TWO}",
         rf"\bcheck {_A} against {_TWO}",
         rf"\bhow (?:does|do|is|are) {_A} (?:differ|different) from {_TWO}",
-        rf"\b(?:in|on) {_A},? (?:(?:but|and|that|which|who) )*{_NOT}\b{_ANY}\b(?:in|on|from) {_TWO}",
+        rf"\b(?:in|on) {_A},? (?:(?:but|and|that|which|who) )*{_NOT}\b{_ANY}\b(?:in|on|from) "
+        rf"{_TWO}",
         rf"\bwhat(?:['’]s| is| has| have| does| do) {_A} (?:have|got|has){_ANY} {_TWO}"
         r"(?: has(?:n['’]t| not)| does(?:n['’]t| not)| have(?:n['’]t| not))",
-        rf"\b(?:are|is|do|does|have|has) {_A},? (?:and|as) (?P<b>(?:[^,?.!;:]|\.(?=\w)){{1,50}}?) (?:the same|identical|"
+        rf"\b(?:are|is|do|does|have|has) {_A},? (?:and|as) (?P<b>(?:[^,?.!;:]|"
+        rf"\.(?=\w)){{1,50}}?) (?:the same|identical|"
         r"alike|equal|match|differ\w*|agree|have the same|exactly the same)\b",
         rf"\bare\b[^,?.!]* the same,? {_A},? and {_TWO}",
     )
@@ -207,7 +216,7 @@ _LIKE_FILES = re.compile(
     r"(?i)\w\.\w|\bdot\b|\b(?:files?|configs?|configuration|settings|lists?|sheets?|tables?|csvs?|"
     r"versions?|yamls?|jsons?|tomls?|envs?|environments?|menus?|logs?|ones?|folder|scripts?)\b"
 )
-_NO_FILES = re.compile(r"(?i)\b(?:branch(?:es)?|commits?|main|master|head|a|an)\b")
+_NO_FILES = re.compile(r"(?i)^an?\s|\b(?:branch(?:es)?|commits?|main|master|head)\b")
 
 
 def compared(said: str) -> tuple[str, str] | None:

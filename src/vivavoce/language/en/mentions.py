@@ -232,7 +232,8 @@ def undirected(words: str) -> bool:
 
 
 _ENDING_YEAR = re.compile(
-    r"(?i)\bbefore (?:the (?:year|end of) )?(?P<year>[\w -]+?) (?:is|['’]s|are) (?:finished|over|out|done|"
+    r"(?i)\bbefore (?:the (?:year|end of) )?(?P<year>[\w -]+?) (?:is|['’]s|are) (?:finished|over|"
+    r"out|done|"
     r"through|up|gone)\b"
 )
 

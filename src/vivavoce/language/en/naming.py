@@ -150,7 +150,7 @@ def patterns(text: str) -> tuple[str, ...]:
     if len(parts) > 1:
         tries.append(".*".join(map(_one, parts)))
         known = [re.escape(stem(part)) for part in telling(name)]
-        tries.append(r"\w*".join(known) if len(known) > 1 else known[0])
+        tries += [r"\w*".join(known)] if known else []
     return tuple(dict.fromkeys(tries))
 
 
@@ -235,7 +235,8 @@ _WORD_WRONG = re.compile(
     r"\b(?P<two>[a-z]{4,}) is (?:spelt|spelled|written|typed) (?:wrong|wrongly|incorrectly)|"
     r"\bmis-?spel(?:t|led) (?:the word )?(?P<three>[a-z]{4,})|"
     r"\btypo in (?:the word )?(?P<four>[a-z]{5,})|"
-    r"\b(?:put|got|has|wrote|written|typed|spelt|spelled) (?:the word )?(?P<five>[a-z]{5,}) with (?:only |just )?"
+    r"\b(?:put|got|has|wrote|written|typed|spelt|spelled) (?:the word )?(?P<five>[a-z]{5,}) with "
+    r"(?:only |just )?"
     r"(?:the |an? )?(?:one|two|single|double|wrong|extra|[a-z])\b"
 )
 
@@ -1144,7 +1145,9 @@ def several(text: str, files: Iterable[str]) -> tuple[str, ...]:
         return ()
     words = [one for one in _spoken(joined_figures(told["rest"])) if one not in _NOT_NAMED]
     ends = {word: set(re.findall(r"\w+", KINDS.get(word.removesuffix("s"), ""))) for word in words}
-    ends = {w: own | ({ending_of(w) or ""} - {""}) | {w.removesuffix("s")} for w, own in ends.items()}
+    ends = {
+        w: own | ({ending_of(w) or ""} - {""}) | {w.removesuffix("s")} for w, own in ends.items()
+    }
     fits = [
         one
         for one in dict.fromkeys(files)

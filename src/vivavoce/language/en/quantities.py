@@ -245,8 +245,11 @@ _ALIKE = tuple(
     for said, called in (
         ("quantit man", "qty quantit"),
         ("stock left got", "qty stock quantit"),
-        ("cost costing expensiv expensive cheap cheaper cheapest dear dearer pric price", "price cost"),
-        ("old older young younger", "age"),
+        (
+            "cost costing expensiv expensive cheap cheaper cheapest dear dearer pric price",
+            "price cost",
+        ),
+        ("old older young younger ag aged", "age"),
         ("heavi heavier heavy light lighter weigh weight", "weight mas"),
         ("tall taller high higher", "height"),
         ("took tak last long longer short shorter", "length duration minut hour second tim"),
@@ -283,6 +286,7 @@ _OR_SO = re.compile(
     r"earlier))\b"
 )
 _JOINT = re.compile(r"(?i)\s+(?:and|to)\s+")
+_SPECIAL = re.compile(r"(?i)\b(?!bigger|larger|higher|greater|lower|smaller|fewer)\w+er than\b")
 _FIGURE_WORDS = 6
 
 
@@ -294,6 +298,8 @@ class Limit(Value):
     strict: bool = False
     unit: str = ""
     """What is counted, in one word, where that was said behind it."""
+    special: bool = False
+    """It was said of one thing that numbers are of ("older than"), and not of any ("over")."""
 
     def holds(self, value: float, *, cents: bool, rate: float = 1.0) -> bool:
         """`cents`: "four fifty" is 4.50 there. `rate`: by how much what was said is multiplied."""
@@ -322,7 +328,7 @@ def limit(said: str) -> Limit | None:
 
 def _or_so(text: str, told: re.Match[str]) -> Limit | None:
     words = text[: told.start()].split()[-_FIGURE_WORDS:]
-    for end in (len(words), len(words) - 1):  # "ten kilos or more"
+    for end in (len(words), len(words) - 1, len(words) - 2):  # "ten years old or more"
         for start in range(end):
             said = " ".join(words[start:end])
             if _amount(said, cents=False) is not None:
@@ -343,11 +349,11 @@ def _bounded(text: str, told: re.Match[str]) -> Limit | None:
     first, rest = _leading(rest)
     if not first or re.match(r"(?i)\W*(?:o['’]?clock|[ap]\.?m\b)", rest):
         return None
-    unit = _next_word(rest)
+    unit, special = _next_word(rest), _SPECIAL.search(told[0]) is not None
     if kind in ("least", "more"):
-        return Limit(low=first, strict=kind == "more", unit=unit)
+        return Limit(low=first, strict=kind == "more", unit=unit, special=special)
     if kind in ("most", "less"):
-        return Limit(high=first, strict=kind == "less", unit=unit)
+        return Limit(high=first, strict=kind == "less", unit=unit, special=special)
     return Limit(low=first, high=first, unit=unit)
 
 

@@ -5,7 +5,7 @@ pure."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -188,15 +188,18 @@ def calls_it(text: str) -> bool:
 
 
 _CONDITION = re.compile(
-    r"(?i)\b(?:(?P<only>(?:but |and )?(?:only|just) (?:if|when|once))|(?:and )?if|unless|provided(?: that)?|"
+    r"(?i)\b(?:(?P<only>(?:but |and )?(?:only|just) (?:if|when|once))|(?:and )?if|unless|"
+    r"provided(?: that)?|"
     r"providing|assuming|as long as|on condition that)\s+"
     r"(?!(?:you|i|i['’]\w+|you['’]\w+|we|possible|need|needed|necessary|not|so|any|anything|ever|only|"
-    r"that['’]s (?:ok|okay|all right|alright|fine|easier|possible|not)|(?:it|that)['’]?s? (?:is )?(?:not |no )?"
+    r"that['’]s (?:ok|okay|all right|alright|fine|easier|possible|not)|(?:it|that)['’]?s? (?:is "
+    r")?(?:not |no )?"
     r"(?:too|ok|okay|all right|alright|fine|easier|possible|trouble|bother|helps?|makes)|"
     r"it['’]?s no|it isn['’]t too|anyone asks|memory|all goes)\b)"
 )
 _ASKS_IF = re.compile(
-    r"(?i)\b(?:see|check|ask|asks|wonder(?:ing)?|know|tell me|sure|say|even|as|what|look|looks|find out|"
+    r"(?i)\b(?:see|check|ask|asks|wonder(?:ing)?|know|tell me|sure|say|even|as|what|look|looks|"
+    r"find out|"
     r"let me know|idea|matter|care|remember|hear)\s*$"
 )
 
@@ -219,9 +222,11 @@ def conditional(said: str, wish: str, content: Sequence[str] = ()) -> bool:
 
 
 _OTHER_WORK = re.compile(
-    r"(?i)\b(?:jobs?|tasks?)\b[^?.!]{0,24}\b(?:in|inside|under|from) (?:the |our |my )?(?:\w+ ){0,3}?"
+    r"(?i)\b(?:jobs?|tasks?)\b[^?.!]{0,24}\b(?:in|inside|under|from) (?:the |our |my )?(?:\w+ "
+    r"){0,3}?"
     r"(?:files?|folder|directory|yaml|yml|toml|json|csv|table|list|log|script|pipeline|workflow|crontab)\b|"
-    r"\b(?:jobs?|tasks?) (?:still |also |all |that |which |do |does )*(?:uses?|imports?|calls?|runs? (?:on|at|every)|"
+    r"\b(?:jobs?|tasks?) (?:still |also |all |that |which |do |does )*(?:uses?|imports?|calls?|"
+    r"runs? (?:on|at|every)|"
     r"writes?|reads?|needs?|touch(?:es)?|depends?|have|has)\b"
 )
 
@@ -233,7 +238,8 @@ def of_other_work(said: str) -> bool:
 
 
 _BACK_TO = re.compile(
-    r"(?i)\bback (?:up |down )?to (?!(?:how|what|where|when|the way|normal|before|it|that|work|the (?:old|"
+    r"(?i)\bback (?:up |down )?to (?!(?:how|what|where|when|the way|normal|before|it|that|work|"
+    r"the (?:old|"
     r"original|previous))\b)(?P<value>[^,.;!?]+?)(?: please| then| again)*(?=[,.;!?]|$)"
 )
 
@@ -245,7 +251,8 @@ def back_to(said: str) -> str:
 
 
 _NAMES_IT = re.compile(
-    r"(?i)\b(?:call|name|rename|title) (?:it|that|this|the file)\b|\b(?:should|ought to|must|wants to) "
+    r"(?i)\b(?:call|name|rename|title) (?:it|that|this|the file)\b|\b(?:should|ought to|must|"
+    r"wants to) "
     r"(?:be|have been|really be) (?:called|named)\b|\bnot (?:called|named)\b"
 )
 
@@ -256,9 +263,12 @@ def names_it(said: str) -> bool:
 
 
 _ONLY_WRONG = re.compile(
-    r"(?i)^\W*(?:(?:er|um|uh|oh|hey|look|hm+|wait|hang on|sorry|no)\W+)*(?:that|this|the)(?: \w+){0,2}?"
-    r"(?:['’]s| is| looks| seems| isn['’]?t)(?: \w+)? (?:wrong|off|not right|right|incorrect|out of date|"
-    r"outdated)(?: \w+)?\W*(?:(?:can|could|would|will) you |please )*(?:(?:fix|correct|change|sort|put|update|"
+    r"(?i)^\W*(?:(?:er|um|uh|oh|hey|look|hm+|wait|hang on|sorry|no)\W+)*(?:that|this|the)(?: "
+    r"\w+){0,2}?"
+    r"(?:['’]s| is| looks| seems| isn['’]?t)(?: \w+)? (?:wrong|off|not right|right|incorrect|out "
+    r"of date|"
+    r"outdated)(?: \w+)?\W*(?:(?:can|could|would|will) you |please )*(?:(?:fix|correct|change|"
+    r"sort|put|update|"
     r"mend) (?:it|that|this)(?: right| out)?)?(?: please| for me)*\W*$"
 )
 
@@ -270,8 +280,10 @@ def only_complains(said: str) -> bool:
 
 _DONE_WITH = re.compile(
     r"(?i)(?:^|[.!?;,—-]\s*)(?:(?:just|please|so|now|right|and|no)\s+)*(?:bin|scrap|ditch|delete|cancel|remove|"
-    r"axe|chuck|lose|dump|get rid of|do away with|take out|throw out|take) (?:it|that|that one|the thing)"
-    r"(?: off| out| away)?(?: please| for me| then| now| will you| would you| altogether)*\s*(?=[.!?;,]|$)"
+    r"axe|chuck|lose|dump|get rid of|do away with|take out|throw out|take) (?:it|that|that one|"
+    r"the thing)"
+    r"(?: off| out| away)?(?: please| for me| then| now| will you| would you| "
+    r"altogether)*\s*(?=[.!?;,]|$)"
 )
 
 
@@ -283,7 +295,8 @@ def away_with_it(said: str) -> int:
 
 
 _CORRECTING = re.compile(
-    r"(?i)\b(?:i (?:wanted|meant|mean|said|want)|make (?:it|that)|should be|wants to be|it['’]s to be|no|nope|"
+    r"(?i)\b(?:i (?:wanted|meant|mean|said|want)|make (?:it|that)|should be|wants to be|it['’]s "
+    r"to be|no|nope|"
     r"sorry|rather|instead|actually|not)\b"
 )
 
@@ -294,7 +307,9 @@ def first_sentences(said: str, places: Sequence[tuple[int, int]]) -> int:
     ends = [one.start() for one in _SENTENCE.finditer(said)] + [len(said)]
     at = [next(n for n, end in enumerate(ends) if start <= end) for start, _ in places]
     starts = [0, *(one.end() for one in _SENTENCE.finditer(said))]
-    corrects = [_CORRECTING.search(said[a:b]) is not None for a, b in zip(starts, ends, strict=True)]
+    corrects = [
+        _CORRECTING.search(said[a:b]) is not None for a, b in zip(starts, ends, strict=True)
+    ]
     if not corrects[at[0]]:
         return len(places)
     same = [n for n, one in enumerate(at) if one == at[0] or corrects[one]]
@@ -355,7 +370,8 @@ def purpose(text: str) -> str:
 _SUBJECT_AT = re.compile(
     r"(?i)^\W*(?:(?:so|right|ok|okay|well|and|also|look|hey|hi)\W+)*(?P<what>(?:the|my|our|his|her|their)\s+"
     r"(?:[\w'’-]+\s+){0,4}?[\w'’-]+?)(?:['’]s| is| starts| begins| kicks off| takes place| will be)"
-    r"(?= (?:on|at|in|tomorrow|today|next|this|every|half|quarter|from|\w+day|\d|one|two|three|four|five|six|"
+    r"(?= (?:on|at|in|tomorrow|today|next|this|every|half|quarter|from|\w+day|\d|one|two|three|"
+    r"four|five|six|"
     r"seven|eight|nine|ten|eleven|twelve|noon)\b)"
 )
 

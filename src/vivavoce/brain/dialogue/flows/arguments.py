@@ -445,9 +445,9 @@ def _moved(text: str, known: Known) -> tuple[str, ...]:
 def _folder_meant(text: str, known: Known) -> str:
     """The folder that something goes to: one that is there, or a new one that is called so."""
     files = known.get("files") or ()
-    if made := str(known.get("last_folder") or ""):  # "in there", of one just made
-        if naming.points_there(text) or PurePosixPath(made).name in naming.pieces(text):
-            return made
+    made = str(known.get("last_folder") or "")  # "in there", of one just made
+    if made and (naming.points_there(text) or PurePosixPath(made).name in naming.pieces(text)):
+        return made
     new = filenames.folder(text)
     there = naming.chosen(text, files, folders=True).only or ""
     if there.endswith("/") and (not new or PurePosixPath(there).name == PurePosixPath(new).name):
@@ -473,11 +473,15 @@ def _room(text: str, known: Known) -> tuple[str, ...]:
 def _folder(text: str, known: Known) -> tuple[dict[str, str], ...]:
     """A folder, where a file seemed to be meant."""
     said = str(known["said"])
-    name = filenames.folder(said) if filenames.folder(text) or filenames.folder(said) in text else ""
+    name = (
+        filenames.folder(said) if filenames.folder(text) or filenames.folder(said) in text else ""
+    )
     return ({"folder": name, "file": filenames.folder_around(said)},) if name else ()
 
 
-_STARTS = re.compile(r"(?i)\b(?:run|running|start|starting|execute|launch|command|script|program)\b")
+_STARTS = re.compile(
+    r"(?i)\b(?:run|running|start|starting|execute|launch|command|script|program)\b"
+)
 
 
 def _asked_value(text: str, known: Known) -> tuple[dict[str, str], ...]:
@@ -562,11 +566,13 @@ _SAYING = re.compile(
 
 _LISTED = r"(?:bullets?|bullet points?|items?|points?|lines|entries|tasks|list)"
 _SEVERAL = re.compile(
-    rf"(?i)\b{_LISTED}\b|\b(?:one|each|all) (?:on|in) (?:each|every|its own|a|their own|separate) lines?\b|"
+    rf"(?i)\b{_LISTED}\b|\b(?:one|each|all) (?:on|in) (?:each|every|its own|a|their own|"
+    rf"separate) lines?\b|"
     r"\b(?:one|a line) (?:per line|each)\b"
 )
 _LEAVES_OUT = re.compile(
-    r"(?i)\b(?:leav\w+ out|ignor(?:es?|ing)(?= \w)|exclud\w+|skip\w*|keep\w* out|with|listing|containing|"
+    r"(?i)\b(?:leav\w+ out|ignor(?:es|ing)|exclud\w+|skip\w*|keep\w* out|with|listing|"
+    r"containing|"
     r"saying)\s+(?P<what>[^.!?]*(?:\.\w[^.!?]*)*)"
 )
 
@@ -584,6 +590,8 @@ def _ignored(text: str, said: str) -> str:
         if plain.strip():
             made.append("_".join(plain.split()) + ("/" if folder != name else ""))
     return "".join(f"{one}\n" for one in made)
+
+
 _HEADED = re.compile(rf"(?i)^(?:\w+ )?{_LISTED}\W*(?:of|with)?\s*")
 
 
@@ -612,7 +620,8 @@ def _text(text: str, known: Known) -> tuple[str, ...]:
     suffix = PurePosixPath((_new_path(str(known.get("file") or ""), known) or ("",))[0]).suffix
     text = _to_the_end(text, str(known["said"]))
     if (_new_path(str(known.get("file") or ""), known) or ("",))[0].endswith("ignore"):
-        return (made,) if (made := _ignored(text, str(known["said"]))) else ()
+        listed = _ignored(text, str(known["said"]))
+        return (listed,) if listed else ()
     if suffix in _PROSE and (items := _bullets(text, suffix, str(known["said"]))):
         return (items,)
     if suffix in _PROSE:
@@ -662,7 +671,9 @@ _ASKS_WHICH = re.compile(
 
 def _bounded(text: str, known: Known) -> tuple[dict[str, str], ...]:
     """Rows with a number over or under one that is said: "how many are over fifty"."""
-    asks = _ASKS_WHICH.search(text) and not re.search(r"(?i)\blines?\b|\bfiles\b|\bdo i owe\b", text)
+    asks = _ASKS_WHICH.search(text) and not re.search(
+        r"(?i)\blines?\b|\bfiles\b|\bdo i owe\b", text
+    )
     return ({"what": text, "file": ""},) if asks and limit(text) else ()
 
 

@@ -568,7 +568,9 @@ def _table_meant(flow: Flow, name: str, running: Running) -> Running | End:
     scene, said = running.scene, running.known["said"]
     there = [one for one in scene.files if one.endswith(TABLES)]
     spoken = set(map(naming.stem, naming.pieces(said)))
-    named = [one for one in there if {*map(naming.stem, naming.pieces(PurePosixPath(one).stem))} & spoken]
+    named = [
+        one for one in there if {*map(naming.stem, naming.pieces(PurePosixPath(one).stem))} & spoken
+    ]
     for fits in (naming.mentioned(said, there, anywhere=True).fits, named, there):
         if len(fits) == 1:
             return _with(running, {f"{name}_path": fits[0]})

@@ -154,7 +154,8 @@ def _one_for_another(
 
 _ALL_OVER = re.compile(
     r"(?i)\b(?:everywhere|wherever|throughout|all (?:over|of them|files|through)|"
-    r"(?:in |on )?(?:every|each|all)(?: of)?(?: the| my| our)? (?:files?|places?|pages?|documents?|ones?))\b"
+    r"(?:in |on )?(?:every|each|all)(?: of)?(?: the| my| our)? (?:files?|places?|pages?|"
+    r"documents?|ones?))\b"
 )
 
 

@@ -100,7 +100,8 @@ def _all(parts: Sequence[Parts], names: Sequence[str], names_only: bool) -> str:
         all_ = f"{joined(each)}{f', and {more} more differ' if more > 0 else ''}."
         told.append(all_[:1].upper() + all_[1:])
     if not told and differ:
-        return f"{names[0]} and {names[1]} have the same {counted(len(both), 'name')}, with other texts."
+        same = counted(len(both), "name")
+        return f"{names[0]} and {names[1]} have the same {same}, with other texts."
     return " ".join(told) or f"{names[0]} and {names[1]} are the same."
 
 

@@ -474,7 +474,8 @@ def content(output: str, known: Known) -> Mapping[str, Any] | None:
 
 
 _WHAT_IT_RUNS = re.compile(
-    r"(?i)\bwhat(?:['’]s)? (?:does|do|is|will|would|happens)\b[^?.!]*\b(?:do|does|doing|happens|for)\b|"
+    r"(?i)\bwhat(?:['’]s)? (?:does|do|is|will|would|happens)\b[^?.!]*\b(?:do|does|doing|happens|"
+    r"for)\b|"
     r"\b(?:explain|talk me through|walk me through|tell me what|in (?:plain|normal|simple|human) )"
 )
 _NO_COMMAND = re.compile(

@@ -303,7 +303,7 @@ def _bounded(
         named = [at for at in named if at in by_unit] or named
     if len(named) != 1 and len(by_unit) == 1:
         named = [*by_unit]
-    if not named:
+    if not named and not bound.special:
         plain = [at for at in numeric if at or len(head) == 1]
         dated = bound.bound in _OF_YEARS
         years = [at for at in plain if all(int(one or 0) in _OF_YEARS for one in amounts[at])]
@@ -335,22 +335,23 @@ def rows_meant(output: str, known: Known) -> Mapping[str, Any] | None:
     head, rows = rows_in(CUT.sub("", output), path)
     if not head or not rows or CUT.search(output):
         return None
-    told = _ANSWERED.search(str(known["said"]))
+    answer = _ANSWERED.search(str(known["said"]))
     said = _ANSWERED.sub(" ", str(known["said"]))
     words = {*map(stem, telling(said))} - {*map(stem, pieces(path))}
-    words |= {told["answer"].lower()} if told else set()
+    words |= {answer["answer"].lower()} if answer else set()
     columns = {at: [row[at].strip() if at < len(row) else "" for row in rows]
                for at in range(len(head))}  # fmt: skip
     called = [at for at, name in enumerate(head) if {*map(stem, pieces(name))} & words]
     flags = [at for at in called if all(cell.casefold() in _TRUTH for cell in columns[at])]
-    flags = [] if told else flags
+    flags = [] if answer else flags
     denied, meant = _NEGATED.search(said) is not None, list[list[bool]]()
-    bound = limit(said)
+    bound, by = limit(said), ""
     if bound is not None:
         at, holding = _bounded(head, columns, bound, said, path)
         if not holding:
             return None
         meant.append(holding)
+        by = f", by {plain_name(head[at])}" if head[at] else ""
         denied, columns = False, {n: cells_ for n, cells_ in columns.items() if n != at}
     for at, column_ in columns.items():
         if at in flags:
@@ -363,7 +364,7 @@ def rows_meant(output: str, known: Known) -> Mapping[str, Any] | None:
     fitting = [all(one) for one in zip(*meant, strict=True)]
     there = [row[0] for row, one in zip(rows, fitting, strict=True) if one and row]
     some = f": {joined(there)}" if 0 < len(there) <= FEW else ""
-    told = f"{len(there)} of the {counted(len(rows), 'row')} in {spoken_path(path)}{some}."
+    told = f"{len(there)} of the {counted(len(rows), 'row')} in {spoken_path(path)}{by}{some}."
     return {"told": told, "path": path, "count": len(there)}
 
 
