@@ -284,3 +284,41 @@ def test_what_a_script_runs_is_told_in_its_own_words(talk: Talk) -> None:
     told = talk.says("what does tidy dot sh do, in plain words", begin("read", file="tidy dot sh"))
     assert "every night" in told
     assert "rm -f /tmp/*.part" in told
+
+
+@pytest.mark.parametrize(
+    ("told", "order"),
+    [
+        ("I saved it as tidy dot sh, silly me", "It ought to be called sweep dot sh"),
+        ("Somebody named it tidy dot sh", "it should be called sweep dot sh"),
+    ],
+)
+def test_a_file_that_was_only_told_of_gets_the_other_name(
+    talk: Talk, folder: Folder, told: str, order: str
+) -> None:
+    talk.says(
+        f"{told}. {order}.",
+        Begin("copy", {"file": "it", "to": "tidy dot sh"}, told, sure=True),
+        Begin("move", {"to": "sweep dot sh"}, order, sure=True),
+    )
+    assert folder.has("sweep.sh")
+    assert not folder.has("tidy.sh")
+
+
+def test_that_something_is_missing_in_a_file_is_no_order_to_delete_it(
+    talk: Talk, folder: Folder
+) -> None:
+    told, order = "limits dot toml is missing one", "Add shut time equals nine"
+    talk.says(
+        f"{told}. {order}.",
+        Begin("delete", {"file": "limits dot toml"}, told, sure=True),
+        Begin("note", {"what": "shut time equals nine"}, order, sure=True),
+    )
+    assert "shut_time = 9" in folder.text("limits.toml")
+
+
+def test_how_a_name_is_written_holds_in_a_list_of_names(talk: Talk, folder: Folder) -> None:
+    (folder.root / ".gitignore").write_text("dist/\nbuild/\n")
+    what = "star dot log three, all one word, digit three"
+    talk.says(f"put {what}, in the git ignore", begin("note", what=what, file="the git ignore"))
+    assert folder.text(".gitignore") == "dist/\nbuild/\n*.log3\n"

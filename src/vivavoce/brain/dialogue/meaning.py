@@ -8,7 +8,7 @@ like one of the user's things is that thing; and what is only told begins nothin
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime
@@ -259,7 +259,7 @@ class Utterance:
             seen = self._seen(command)
             if seen is not None and seen not in known:
                 known.append(seen)
-        known = self._one_deed(self._put_right(self._wished(known)))
+        known = self._one_deed(self._put_right(self._wished(self._of_told_file(known))))
         if self._asked_wish() is not None:
             known = [self._as_answer(command) for command in known]
         kept: tuple[str, ...] = ("undo", "drop")
@@ -267,6 +267,51 @@ class Utterance:
             kept += ("yes", "no")  # "yes, and remind me at noon to tell them"
         acts = [c for c in known if not isinstance(c, Plain) or c.kind in kept]
         return acts or known or [UNCLEAR]
+
+    def _of_told_file(self, commands: list[Command]) -> list[Command]:
+        """ "I saved it as take two dot txt, silly me. It should be called lullaby": what a file is
+        called was only told, and is what gets the other name. And that something is missing in a
+        file is no order to do away with it."""
+        known: list[Command] = []
+        for command in commands:
+            before = known[-1] if known else None
+            mine = isinstance(command, Begin) and self._renames_file(command)
+            if isinstance(command, Begin) and mine and isinstance(before, Begin):
+                told = before.slots.get("to") or before.slots.get("file", "")
+                if self._only_tells(before) and filenames.looks_written(told):
+                    known[-1] = replace(command, slots={**command.slots, "file": told})
+                    continue
+            if isinstance(command, Begin) and before is not None and self._tells_lack(before):
+                assert isinstance(before, Begin)
+                short = {
+                    s.name or n for n, s in self._slots_of(command).items() if s.kind == "file"
+                }
+                if "file" in short and "file" in before.slots:
+                    command = replace(
+                        command, slots={"file": before.slots["file"], **command.slots}
+                    )
+            known.append(command)
+        return [one for one in known if not self._tells_lack(one)] or known
+
+    def _slots_of(self, command: Begin) -> Mapping[str, Slot]:
+        tool = self._tool(command.wish)
+        return self.world.hints[tool].slots if tool is not None else {}
+
+    def _renames_file(self, command: Begin) -> bool:
+        """Whether a file gets another name, and which one was not said with it."""
+        flow = self.world.hints.get(self._tool(command.wish) or "")
+        if not isinstance(flow, Flow) or not flow.careful or "file" in command.slots:
+            return False
+        return "to" in command.slots and any(slot.kind == "file" for slot in flow.slots.values())
+
+    def _tells_lack(self, command: Command) -> bool:
+        flow = (
+            self.world.hints.get(self._tool(command.wish) or "")
+            if isinstance(command, Begin)
+            else None
+        )
+        careful = isinstance(flow, Flow) and flow.careful and isinstance(command, Begin)
+        return careful and isinstance(command, Begin) and utterances.lacks_something(command.said)
 
     def _wished(self, commands: list[Command]) -> list[Command]:
         """Without what is only told beside a wish: "… The under-twelves, I'm coaching them this

@@ -235,6 +235,11 @@ def compared(said: str) -> tuple[str, str] | None:
     return one["a"].strip(), (one["b"] or "").strip()
 
 
+def looks_written(text: str) -> bool:
+    """Whether a name of a file was said by its characters: "take two dot txt"."""
+    return re.search(r"\w[._-]\w", joined(text)) is not None
+
+
 _ENDED = re.compile(r"(?i)\w\.(?:[a-z]{1,5}\d?)$")
 
 

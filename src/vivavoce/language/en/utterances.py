@@ -382,6 +382,16 @@ def subject_of_time(text: str) -> str:
     return told["what"] if told else ""
 
 
+_LACKS = re.compile(
+    r"(?i)\b(?:is|are)(?: still)? (?:missing|lacking|short of)\b|\black(?:s|ed)\b|\bis without\b"
+)
+
+
+def lacks_something(text: str) -> bool:
+    """ "The example is missing one", and nobody orders anything."""
+    return _LACKS.search(text) is not None and not orders(text)
+
+
 _GREETS = re.compile(
     r"(?i)\W*(?:(?:oh|well|ah|and|so)\W+)*(?:hi|hello|hey|hiya|howdy|g'day|greetings|"
     r"(?:good )?(?:morning|afternoon|evening)|good day)(?:\W+(?:to you|\w+))?\W*"

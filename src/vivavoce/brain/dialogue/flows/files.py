@@ -369,30 +369,32 @@ def _new_lines(last: str, lines: Sequence[str], known: Known) -> list[str]:
     text = punctuated(dictated(str(known.get("what") or ""))).strip().strip('"“”')
     there = [line for line in lines if line.strip() and not line.startswith("#")]
     names = len(there) > 1 and not any(" " in line.strip() for line in there)
-    text = filenames.without_manner(text) if names else text
+    whole, text = text, filenames.without_manner(text) if names else text
+    manner = whole[len(text) :] if whole.startswith(text) else ""
     parts = [part for part in _APART.split(text) if part]
     short = all(len(part.split()) <= _FEW_WORDS for part in parts)
     several = bool(_EACH_ITS_LINE.search(str(known["said"]))) or names
     if not (len(parts) > 1 and several and short):
         parts = [text]
     if names:
-        parts = [_as_name(part, known.get("files") or ()) for part in parts]
+        parts = [_as_name(part, known.get("files") or (), manner) for part in parts]
     made = list[str]()
     for part in parts:
         made.append(line_for(made[-1] if made else last, part))
     return made
 
 
-def _as_name(text: str, files: Sequence[str]) -> str:
+def _as_name(text: str, files: Sequence[str], manner: str = "") -> str:
     """Words as one name, for a file that has nothing but names: that of a file or a folder which is
-    there, or in one."""
+    there, or in one. `manner`: how it is written, where that was said."""
     text = re.sub(r"(?i)^(?:the|a|my|our)\s+|\s+(?:folder|directory|file)$", "", text)
     said = pieces(text)
     above = [str(one) for file in files for one in PurePosixPath(file).parents]
     for path in (*files, *above):
         if pieces(PurePosixPath(path).name) == said:
             return path
-    return text if len(text.split()) == 1 or not said else filenames.written(text, files)
+    plain = len(text.split()) == 1 or not said
+    return text if plain else filenames.written(f"{text}{manner}", files)
 
 
 def line_for(last: str, text: str) -> str:
