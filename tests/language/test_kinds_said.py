@@ -14,9 +14,11 @@ from vivavoce.language.en.utterances import (
     back_to,
     conditional,
     first_sentences,
+    has_to_move,
     of_other_work,
     only_complains,
     subject_of_time,
+    wants_nudge,
 )
 
 
@@ -205,3 +207,14 @@ def test_before_a_year_is_over_is_by_its_end() -> None:
         "by the end of twenty thirty"
     )
     assert mentions.before_its_end("before June", "before June, it's over then") == "before June"
+
+
+def test_a_reminder_may_only_be_hinted_at() -> None:
+    assert (
+        wants_nudge("He's nagging me to see somebody. I could do with a nudge.") == "see somebody"
+    )
+    assert wants_nudge("I still need to pay the rent, a reminder would help") == "pay the rent"
+    assert wants_nudge("I wouldn't say no to a reminder about it") == ""
+    assert wants_nudge("I need to pay the rent") is None
+    assert has_to_move("that one's no good, I'll have to shift it")
+    assert not has_to_move("I have to shift the sofa")

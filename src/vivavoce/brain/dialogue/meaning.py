@@ -889,6 +889,8 @@ class Utterance:
         asks = utterances.counts_things(self.said)
         if asks and telling and not any(slot.required for slot in telling.slots.values()):
             return Begin(telling.wish, {})
+        if (wanted := self._only_hinted(list(self.state.things.values()))) is not None:
+            return wanted
         silenced, gone = utterances.stops_telling(self.said), by_deed.get("gone")
         there = [one for one in self.state.things.values() if one.open]
         meant = list(named(silenced or "", there)) or list(named(self.said, there))
@@ -896,6 +898,23 @@ class Utterance:
             return command
         slot = next(s.name or n for n, s in gone.slots.items() if s.kind == "thing")
         return Begin(gone.wish, {slot: self.state.things[meant[0]].title})
+
+    def _only_hinted(self, things: Sequence[Thing]) -> Begin | None:
+        """ "I could do with a nudge about it", "I'll have to shift that": what is wanted is only
+        hinted at, and what is missing can be asked for."""
+        hints = [h for h in self.world.hints.values() if not isinstance(h, Flow)]
+        spoken_of = list(named(self.said, [t for t in things if t.open]))
+        moving = [hint for hint in hints if moves(hint)]
+        if len(spoken_of) == 1 and len(moving) == 1 and utterances.has_to_move(self.said):
+            about, _ = self._change(moving[0].wish) or ("", "")
+            title = self.state.things[spoken_of[0]].title
+            return Begin(moving[0].wish, {about: title}) if about else None
+        what = utterances.wants_nudge(self.said)
+        timed = [h for h in hints if makes(h) and any(s.required_when for s in h.slots.values())]
+        if what is None or len(timed) != 1:
+            return None
+        short = next(s.name or n for n, s in timed[0].slots.items() if s.kind == "words")
+        return Begin(timed[0].wish, {short: what} if what else {})
 
     def _of_no_thing(self, command: Begin, tool: str) -> bool:
         """ "What's twelve times fourteen?" asks for nothing that the user's things could tell."""

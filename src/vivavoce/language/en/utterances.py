@@ -392,6 +392,42 @@ def lacks_something(text: str) -> bool:
     return _LACKS.search(text) is not None and not orders(text)
 
 
+_TO_MOVE = re.compile(
+    r"(?i)\b(?:have to|has to|need to|needs to|must|got to|gotta|ought to|want to|going to|gonna)"
+    r"(?: have to)? (?:shift|move|reschedule|postpone|push|rearrange|rebook|put off|change)"
+    r" (?:it|that|that one|this|the time)\b"
+)
+
+
+def has_to_move(text: str) -> bool:
+    """ "I'm gonna have to shift it": what was spoken of is to be at another time."""
+    return _TO_MOVE.search(text) is not None
+
+
+_NUDGE = re.compile(
+    r"(?i)\b(?:(?:could|can) do with|would(?:n['’]t)? (?:like|love|appreciate|mind|go amiss|say "
+    r"no to)|"
+    r"need|want|fancy)\b[^.!?]{0,12}\b(?:nudge|reminder|reminding|poke|prod|shout|ping|buzz)\b|"
+    r"\b(?:nudge|reminder|poke|prod|shout|ping|buzz)\b[^.!?]{0,20}\b(?:would(?:n['’]t)? (?:help|"
+    r"be|go|hurt)|"
+    r"welcome)\b"
+)
+_OUGHT = re.compile(
+    r"(?i)\b(?:on at|nagging|badgering|telling|told|asking|asked|reminding|pestering) (?:me|us) to "
+    r"(?P<told>[^,.;!?]+)|\b(?:i|we)(?:['’]ve| have| really| must|['’]d better| still| do)* "
+    r"(?:have|need|ought|got|supposed|meant|mean|must)(?: got)? to (?P<own>[^,.;!?]+)"
+)
+
+
+def wants_nudge(text: str) -> str | None:
+    """ "She's on at me to see somebody. I could do with a nudge": what it is for, if that is said;
+    None where no reminder is wanted."""
+    if _NUDGE.search(text) is None:
+        return None
+    told = _OUGHT.search(text)
+    return (told["told"] or told["own"]).strip() if told else ""
+
+
 _GREETS = re.compile(
     r"(?i)\W*(?:(?:oh|well|ah|and|so)\W+)*(?:hi|hello|hey|hiya|howdy|g'day|greetings|"
     r"(?:good )?(?:morning|afternoon|evening)|good day)(?:\W+(?:to you|\w+))?\W*"

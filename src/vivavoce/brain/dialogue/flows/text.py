@@ -53,7 +53,7 @@ def places(output: str, known: Known) -> Mapping[str, Any] | None:
     there = counting(found, known)
     if not there:
         return None
-    name, said = bare(str(known.get("what") or "it")), known["said"]
+    name, said = bare(str(known.get("what") or "it")), _SEARCHING.sub(",", str(known["said"]))
     defined = [m for m in there if _defines(m.text, name)]
     if _ASKS_NAME.search(said) and (called := _names_of(there)):
         told = f"It's called {joined(list(called)[:FEW], 'or')}, in {where(list(called.values()))}."
@@ -101,6 +101,11 @@ def nearest(output: str, known: Known) -> Mapping[str, Any] | None:
     return {"told": told, "called": word, "count": len(there), **_spots(there)}
 
 
+_SEARCHING = re.compile(
+    r"(?i),\s*(?:um+ |er+ |uh+ )?what(?:['’]s| is| was| do you call|s) (?:it|that|they|its name)"
+    r"(?: called| again| name)?\s*,"
+)
+"""Said while one looks for a word: "which files use, what's it called, parse tide"."""
 _ASKS_NAME = re.compile(
     r"\bwhat(?:'s| is| was|s)?\b.*\b(?:called|named?)\b|\bwhich (?:function|method|class)\b", re.I
 )
