@@ -322,3 +322,16 @@ def test_how_a_name_is_written_holds_in_a_list_of_names(talk: Talk, folder: Fold
     what = "star dot log three, all one word, digit three"
     talk.says(f"put {what}, in the git ignore", begin("note", what=what, file="the git ignore"))
     assert folder.text(".gitignore") == "dist/\nbuild/\n*.log3\n"
+
+
+def test_of_several_that_could_not_all_be_moved_nothing_else_is_said(
+    talk: Talk, folder: Folder
+) -> None:
+    (folder.root / "spring").mkdir()
+    (folder.root / "spring" / "may-1.png").write_text("older")
+    said = "move the two May pictures from pics into the spring folder"
+    told = talk.says(
+        said, begin("move", file="the two May pictures from pics", to="the spring folder")
+    )
+    assert folder.text("spring/may-1.png") == "older"
+    assert "are in" not in told

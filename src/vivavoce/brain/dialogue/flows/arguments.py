@@ -711,6 +711,10 @@ WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "new_folder": _new_folder,
     "room": _room,
     "folder_path": lambda text, known: (shlex.quote(_folder_meant(text, known)),),
+    # `mv -n` leaves what would be written over, and says nothing.
+    "all_gone": lambda text, known: (
+        " && ".join(f"[ ! -e {shlex.quote(str(one))} ]" for one in known["file_paths"]),
+    ),
     "each_quoted": lambda text, known: (shlex.join(map(str, known["file_paths"])),),
     "compared": _compared,
     "figures": _figures,

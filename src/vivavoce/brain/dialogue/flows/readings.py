@@ -316,9 +316,9 @@ def folder_made(output: str, known: Known) -> Mapping[str, Any] | None:
 
 def several_moved(output: str, known: Known) -> Mapping[str, Any] | None:
     if not ended(output).ok:
-        return command(output, known)
-    said = shlex.split(str(known.get("command") or ""))
-    to, paths = said[said.index("-t") + 1], [str(one) for one in known["file_paths"]]
+        return {"told": "Not all of them could be moved: there may be one of that name already."}
+    said, paths = str(known.get("command") or ""), [str(one) for one in known["file_paths"]]
+    to = shlex.split(said.partition("mv -n -- ")[2].partition(" && [")[0])[-1]
     names = joined([spoken_path(one, paths) for one in paths])
     return {"told": f"{names} are in {to} now.", "path": f"{to}/{PurePosixPath(paths[0]).name}"}
 
