@@ -46,6 +46,7 @@ OCCASIONS: Mapping[str, str] = {
     "which": "several could be meant: {choices}",
     "none": "none is called that; there are {choices}",
     "closed": "what is meant was done or deleted in this talk: {title}",
+    "conditional": "it shall be done only if something is so, which nobody checks",
     "same_time": "it is to be when it is already: {title}, {when}",
     "take_time": "they ask for a moment",
     "none_at_all": "none is called that, and there are no others",
@@ -234,6 +235,11 @@ class Flow(Hint):
     sounds: str = ""
     """A template of `said`: where something can be made of it, namely slots by their short names,
     this is the wish, whatever a brain took it for."""
+    plainly: str = ""
+    """As `sounds`, of questions: even where somebody is sure that another question was asked."""
+    instead: dict[str, str] = {}
+    """By another wish, a template of its slots, by their short names: where slots can be made of
+    it, it is this one ("a folder called old" is no new file)."""
     menu: dict[str, str] = {}
     """Commands that only look, with what they are for: one of them is taken where a command is
     needed and none was said."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.brain.dialogue.talking import NOW, ZONE, thing
+from tests.brain.dialogue.talking import CHAT, NOW, ZONE, Talk, begin, fill, move, remind, thing
 from vivavoce.brain.dialogue.things import Known, resolve
 
 THINGS = (
@@ -139,3 +139,47 @@ def test_everything_about_something_is_all_of_it_though_only_that_was_copied() -
     assert set(resolve("the meeting", known(), many=True, said=said).ids) == {"pawel", "paulina"}
     once = "get rid of the meeting"
     assert resolve("the meeting", known(), many=True, said=once).ids == ()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Yeah, nah, that haircut isn't gonna work, I'm gonna have to shift it.",
+        "The haircut's no good for me, I need to move it",
+    ],
+)
+def test_what_has_to_be_moved_is_asked_when(said: str) -> None:
+    talk = Talk(thing("cut", "Haircut", "tomorrow at nine"), thing("rent", "Pay rent"))
+    assert "Haircut" in talk.says(said, CHAT)
+    talk.says("Friday at two in the afternoon", fill(to="Friday at two in the afternoon"))
+    assert "Friday" in talk.there["Haircut"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Gym at six in the bloody morning, who was I kidding? Bin it.",
+        "Six in the morning for the gym, never. Scrap it, and no lectures",
+    ],
+)
+def test_what_was_only_told_of_before_it_is_binned_is_what_goes(said: str) -> None:
+    talk = Talk(thing("gym", "Gym", "Saturday at 6 am"), thing("rent", "Pay rent"))
+    talk.says(said, move(task="gym", to="at six in the morning"))
+    assert talk.did == ["delete_task"]
+    assert list(talk.there) == ["Pay rent"]
+
+
+def test_what_hangs_on_the_weather_is_not_deleted_yet() -> None:
+    talk = Talk(thing("p", "Picnic", "Sunday at one in the afternoon"))
+    talk.says("cancel the picnic if it rains on Sunday", begin("delete", task="the picnic"))
+    assert talk.did == []
+    assert list(talk.there) == ["Picnic"]
+
+
+def test_what_is_on_the_list_may_have_a_condition_in_it() -> None:
+    talk = Talk()
+    talk.says(
+        "tomorrow at nine remind me to take a coat if it rains",
+        remind(what="take a coat if it rains", when="tomorrow at nine"),
+    )
+    assert talk.did == ["add_task"]

@@ -210,7 +210,7 @@ def test_which_rows_of_a_table_are_meant_is_not_made_up(talk: Talk) -> None:
     told = talk.says(
         "how many came later than seven", begin("count", what=what, where="guests.csv")
     )
-    assert told.startswith("There are 3 rows in guests.csv; which of them you mean I can't tell")
+    assert told.startswith("I can't tell from guests.csv which of its rows are meant")
 
 
 def test_that_is_the_setting_that_was_just_told_though_it_was_called_otherwise(
@@ -924,7 +924,8 @@ def test_of_several_that_are_called_so_it_is_asked_which_one(talk: Talk, folder:
     )
     assert told.endswith("?")
     assert folder.text("settings.json") == levels
-    talk.says("the effects", fill(what="the effects"))
+    assert "music volume or effects volume" in told
+    talk.says("the effects", fill(section="the effects"))
     assert '"effects_volume": 30' in folder.text("settings.json")
     assert '"music_volume": 70' in folder.text("settings.json")
 

@@ -610,6 +610,7 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
     if text and not read(text, wish, heard).turned:
         text = mentions.turned(text, f"{heard.said} {_said_before(wish, slot)}")
     if text:
+        text = mentions.before_its_end(text, heard.said)
         about = any(one.kind == "thing" and one.required for one in hint.slots.values())
         text = mentions.moved_to(text) if about else text
         if not referring:

@@ -19,7 +19,7 @@ from vivavoce.language.en import answers, mentions, utterances
 from vivavoce.language.en.ending import ending
 from vivavoce.language.en.pointing import leaves_out, similar
 from vivavoce.language.en.words import STOP
-from vivavoce.wire.hints import Hint, Slot
+from vivavoce.wire.hints import Flow, Hint, Slot
 
 _ROUNDED_OFF = (" too", " please", " as well")
 """Nobody breaks off with these."""
@@ -115,6 +115,11 @@ class _Turn(Utterance):
         if self._changes_kind(command, tool):
             self._otherwise(command, tool, spans)
             return
+        hint = self.world.hints[tool]
+        # Something for the list may have an "if" in it: "take a coat if it rains".
+        if hint.does == "act" and self._hangs_on(command, making=makes(hint)):
+            self._note("conditional")
+            return
         slots, said = self._finished(tool, command.slots), self._stretch(command)
         wish = self._but_others(self._filled(self._new(tool), slots, spans, said), command)
         wish = self._by_purpose(self._put_off(self._undated(wish, said), said), said)
@@ -142,11 +147,18 @@ class _Turn(Utterance):
         self._counted_from([one for one in self.begun if anchor in self._things_of(one)])
         self.begun += self._at_each_hour(wish)
 
+    def _hangs_on(self, command: Begin, *, making: bool) -> bool:
+        """Whether it shall be done only if something else is so."""
+        if making and not isinstance(self.world.hints[self._tool(command.wish) or ""], Flow):
+            return False
+        stretch = self._stretch(command)
+        return utterances.conditional(self.said, stretch, list(command.slots.values()))
+
     def _by_purpose(self, wish: Wish, said: str) -> Wish:
         """Something new that is called nothing is called by what it is for."""
         hint = self.world.hints[wish.tool]
         heading = [n for n, s in hint.slots.items() if s.kind == "words" and s.required]
-        what = utterances.purpose(said)
+        what = utterances.purpose(said) or utterances.subject_of_time(said)
         if not makes(hint) or not what or any(name in wish.values for name in heading):
             return wish
         return self._filled(wish, {hint.slots[n].name or n: what for n in heading[:1]}, (), said)

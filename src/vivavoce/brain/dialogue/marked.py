@@ -265,6 +265,7 @@ def _words(said: str, wish: Wish, name: str, kinds: Mapping[str, str]) -> str:
     pieces = wish.slots[name]
     pieces = tuple(one for one in pieces if not _ARTICLE.fullmatch(said[slice(*one)])) or pieces
     if kinds.get(name) == "time":
+        pieces = pieces[: utterances.first_sentences(said, pieces)]
         pieces = _merged(_whole(said, wish, *piece) for piece in pieces)
     elif all(_is_number(said[start:end]) for start, end in pieces):
         pieces = pieces[-1:]  # "from twenty to forty", "twenty-five, we agreed twenty-five"

@@ -8,7 +8,7 @@ like one of the user's things is that thing; and what is only told begins nothin
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime
@@ -21,9 +21,19 @@ from vivavoce.brain.dialogue.flows.arguments import Missing, made
 from vivavoce.brain.dialogue.flows.carrying import of_workspace
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World, makes, moves
 from vivavoce.brain.dialogue.things import Found, named, only_some, sets_in, some_of, spares
-from vivavoce.language.en import answers, denying, elsewhere, mentions, naming, titles, utterances
+from vivavoce.language.en import (
+    answers,
+    denying,
+    elsewhere,
+    filenames,
+    mentions,
+    naming,
+    titles,
+    utterances,
+)
 from vivavoce.language.en.ending import VERBS
 from vivavoce.language.en.mentions import places_in
+from vivavoce.language.en.numbers import numbers_in
 from vivavoce.language.en.pointing import (
     CLAUSE,
     goes_on,
@@ -108,9 +118,15 @@ class Utterance:
     def _in_its_place(self, commands: Sequence[Command]) -> Sequence[Command]:
         """ "No, that fills the disk. Make it warn": what was done gets another value, and is not
         taken back as well."""
-        if Plain("undo") not in commands or not self._just_done():
+        if not self._just_done():
             return commands
         deed = self.before.last[-1]
+        commands = [self._of_name(one, deed) for one in commands]
+        if Plain("undo") not in commands:
+            return commands
+        short = {s.name or n for n, s in self.world.hints[deed.wish.tool].slots.items()}
+        if "to" in short and (value := utterances.back_to(self.said)):
+            return [Fill({"to": value}, sure=True)]
         kept: list[Command] = []
         for command in commands:
             if isinstance(command, Begin) and self._tool(command.wish) == deed.wish.tool:
@@ -122,6 +138,20 @@ class Utterance:
         if any(isinstance(command, Fill) for command in kept):
             return [command for command in kept if command != Plain("undo")]
         return commands
+
+    def _of_name(self, command: Command, deed: Deed) -> Command:
+        """ "Call it kit list instead", of a file that was just made: its name, and not what is in
+        it. It keeps its ending."""
+        slots = self.world.hints[deed.wish.tool].slots
+        name = next((n for n, s in slots.items() if s.name == "file" and s.kind == "words"), None)
+        if name is None or not isinstance(command, Fill) or not utterances.names_it(self.said):
+            return command
+        words = command.slots.get("file") or command.slots.get("what") or command.slots.get("to")
+        if not words or len(command.slots) > 1:
+            return command
+        before = filenames.written(str(deed.wish.values.get(name, ""))).rpartition(".")[2]
+        plain = "." in filenames.written(words) or not before
+        return Fill({"file": words if plain else f"{words} dot {before}"}, sure=True)
 
     def meant(self, commands: Sequence[Command]) -> list[Command]:
         if self.beside or self.said != self.heard:
@@ -148,6 +178,10 @@ class Utterance:
         commands = self._asked_apart(self._told_once(commands))
         if (resumed := self._resumed(commands) or self._misheard(commands)) is not None:
             return [resumed]
+        if (away := self._away_with(commands)) is not None:
+            return away
+        if (plainly := self._plainly(commands)) is not None:
+            return [plainly]
         if any(isinstance(c, Begin | Fill) and c.sure for c in commands):
             return self._as_marked(commands)
         if (sounds := self._by_sound(commands)) is not None:
@@ -225,7 +259,7 @@ class Utterance:
             seen = self._seen(command)
             if seen is not None and seen not in known:
                 known.append(seen)
-        known = self._one_deed(known)
+        known = self._one_deed(self._put_right(self._wished(self._of_told_file(known))))
         if self._asked_wish() is not None:
             known = [self._as_answer(command) for command in known]
         kept: tuple[str, ...] = ("undo", "drop")
@@ -233,6 +267,100 @@ class Utterance:
             kept += ("yes", "no")  # "yes, and remind me at noon to tell them"
         acts = [c for c in known if not isinstance(c, Plain) or c.kind in kept]
         return acts or known or [UNCLEAR]
+
+    def _of_told_file(self, commands: list[Command]) -> list[Command]:
+        """ "I saved it as take two dot txt, silly me. It should be called lullaby": what a file is
+        called was only told, and is what gets the other name. And that something is missing in a
+        file is no order to do away with it."""
+        known: list[Command] = []
+        for command in commands:
+            before = known[-1] if known else None
+            mine = isinstance(command, Begin) and self._renames_file(command)
+            if isinstance(command, Begin) and mine and isinstance(before, Begin):
+                told = before.slots.get("to") or before.slots.get("file", "")
+                if self._only_tells(before) and filenames.looks_written(told):
+                    known[-1] = replace(command, slots={**command.slots, "file": told})
+                    continue
+            if isinstance(command, Begin) and before is not None and self._tells_lack(before):
+                assert isinstance(before, Begin)
+                short = {
+                    s.name or n for n, s in self._slots_of(command).items() if s.kind == "file"
+                }
+                if "file" in short and "file" in before.slots:
+                    command = replace(
+                        command, slots={"file": before.slots["file"], **command.slots}
+                    )
+            known.append(command)
+        return [one for one in known if not self._tells_lack(one)] or known
+
+    def _slots_of(self, command: Begin) -> Mapping[str, Slot]:
+        tool = self._tool(command.wish)
+        return self.world.hints[tool].slots if tool is not None else {}
+
+    def _renames_file(self, command: Begin) -> bool:
+        """Whether a file gets another name, and which one was not said with it."""
+        flow = self.world.hints.get(self._tool(command.wish) or "")
+        if not isinstance(flow, Flow) or not flow.careful or "file" in command.slots:
+            return False
+        return "to" in command.slots and any(slot.kind == "file" for slot in flow.slots.values())
+
+    def _tells_lack(self, command: Command) -> bool:
+        flow = (
+            self.world.hints.get(self._tool(command.wish) or "")
+            if isinstance(command, Begin)
+            else None
+        )
+        careful = isinstance(flow, Flow) and flow.careful and isinstance(command, Begin)
+        return careful and isinstance(command, Begin) and utterances.lacks_something(command.said)
+
+    def _wished(self, commands: list[Command]) -> list[Command]:
+        """Without what is only told beside a wish: "… The under-twelves, I'm coaching them this
+        season". Nobody wishes for something new without a word that says so, or a time."""
+        begun = [one for one in commands if isinstance(one, Begin)]
+        if len(begun) < _TWO:
+            return commands
+        only_told = [one for one in begun if one.said and self._only_told(one)]
+        if len(only_told) == len(begun):
+            return commands
+        return [one for one in commands if one not in only_told]
+
+    def _only_told(self, command: Begin) -> bool:
+        tool = self._tool(command.wish)
+        if tool is None or not makes(self.world.hints[tool]):
+            return False
+        hint, said = self.world.hints[tool], command.said
+        if any(slot.required_when for slot in hint.slots.values()) or isinstance(hint, Flow):
+            return False
+        timed = any(times.find(words) for words in command.slots.values())
+        says = (utterances.wants, utterances.intends, utterances.orders, utterances.adds)
+        return not timed and not any(one(said) for one in says) and hint.wish not in said.casefold()
+
+    def _put_right(self, commands: list[Command]) -> list[Command]:
+        """ "Shift the concert to the twelfth. Sorry, wrong page, the twenty-sixth": the same wish
+        with nothing but another value, after words that take one back, corrects that."""
+        known: list[Command] = []
+        for command in commands:
+            before = known[-1] if known else None
+            if (
+                isinstance(before, Begin)
+                and isinstance(command, Begin)
+                and command.wish == before.wish
+                and before.slots.get("to")
+                and isinstance(self.world.hints.get(self._tool(command.wish) or ""), Flow)
+                and utterances.takes_back(f"{self._between(before, command)} {command.said}")
+            ):
+                value = command.slots.get("to") or command.slots.get("what", "")
+                same = bool(numbers_in(value)) == bool(numbers_in(before.slots["to"]))
+                named = command.slots.get("to") and command.slots.get("what")
+                if value and same and not named:
+                    known[-1] = replace(before, slots={**before.slots, "to": value})
+                    continue
+            known.append(command)
+        return known
+
+    def _between(self, before: Begin, after: Begin) -> str:
+        start = self.said.find(before.said) + len(before.said)
+        return self.said[start : max(self.said.find(after.said), start)]
 
     def _exchanged(self) -> list[Command] | None:
         """ "Swap the vet and the gym": each gets the time of the other. Of two that are named, or
@@ -650,6 +778,68 @@ class Utterance:
                     return Begin(flow.wish, found[0])
         return None
 
+    def _away_with(self, commands: Sequence[Command]) -> list[Command] | None:
+        """ "Spin class at half six, who was I trying to kid. Bin it": the one thing that was spoken
+        of is to go, whatever else was heard in what was told of it. Behind it only what is asked
+        for in so many words is another wish."""
+        gone = next((h for h in self.world.hints.values() if h.becomes == "gone"), None)
+        at = utterances.away_with_it(self.said)
+        if gone is None or self._asked_wish() is not None or at < 0:
+            return None
+        there = [one for one in self.state.things.values() if one.open]
+        spoken_of = named(self.said[:at], there)
+        slot = next((s.name or n for n, s in gone.slots.items() if s.kind == "thing"), None)
+        begun = [one for one in commands if isinstance(one, Begin)]
+        meant = any(self._becomes(one.wish) == "gone" for one in begun)
+        if slot is None or len(spoken_of) != 1 or meant:
+            return None
+        title = self.state.things[next(iter(spoken_of))].title
+        before = [one for one in begun if self.said.find(one.said) < at]
+        own = [w for one in before for n, w in one.slots.items() if self._names(one, n)]
+        if any(not similar(words, title) for words in own):
+            return None
+        later = [one for one in begun if one not in before and titles.asked_for(one.said)]
+        return [Begin(gone.wish, {slot: title}, said=self.said[:at], sure=True), *later]
+
+    def _names(self, command: Begin, short: str) -> bool:
+        tool = self._tool(command.wish)
+        kind = self._slot_kind(self.world.hints[tool], short) if tool is not None else ""
+        return kind in ("words", "thing")
+
+    def _plainly(self, commands: Sequence[Command]) -> Begin | None:
+        """A question whose words say what kind it is, whoever took it for another; with the file
+        that was heard in it."""
+        begun = [
+            one
+            for one in commands
+            if isinstance(one, Fill) or (isinstance(one, Begin) and not self._only_tells(one))
+        ]
+        tools = [self._tool(one.wish) for one in begun if isinstance(one, Begin)]
+        tells = all(tool and self.world.hints[tool].does == "tell" for tool in tools)
+        if not tells or self._asked_wish() is not None or len(tools) < len(begun):
+            return None
+        if sum(map(utterances.questions, utterances.questions_in(self.said))) > 1:
+            return None
+        for flow in self.world.hints.values():
+            if not isinstance(flow, Flow) or not flow.plainly:
+                continue
+            with suppress(Missing):
+                if found := made(flow.plainly, {"said": self.said}):
+                    slots = {n: words for n, words in found[0].items() if words}
+                    heard_ = [
+                        w for one in begun for n, w in one.slots.items() if n in ("file", "where")
+                    ]
+                    if "file" in found[0] and not slots.get("file") and heard_:
+                        slots["file"] = heard_[0]
+                    return Begin(flow.wish or flow.name, slots, sure=True)
+        return None
+
+    def _only_tells(self, command: Begin) -> bool:
+        """ "Two files are in the folder": nothing is ordered by that, whatever it was taken for."""
+        said = command.said
+        order = any(one(said) for one in (utterances.orders, utterances.wants, utterances.intends))
+        return bool(said) and self._acts(command) and not order
+
     def _adds(self) -> bool:
         """Something more is wanted beside what was done, which stands."""
         flows = any(isinstance(hint, Flow) for hint in self.world.hints.values())
@@ -664,6 +854,8 @@ class Utterance:
         tool = self._tool(command.wish)
         if tool is None:
             return None
+        if (other := self._instead_of(command)) is not None:
+            return other
         if makes(self.world.hints[tool]) and utterances.on_others_device(command.said or self.said):
             return Plain("cannot")
         does = self.world.hints[tool].does
@@ -674,6 +866,17 @@ class Utterance:
         if does == "tell" and self._of_no_thing(command, tool):
             return Plain("cannot")
         return self._corrected(command, tool)
+
+    def _instead_of(self, command: Begin) -> Begin | None:
+        """The wish that it is by its slots: a folder where a file seemed to be wished for."""
+        known = {**command.slots, "said": command.said or self.said}
+        for flow in self.world.hints.values():
+            template = flow.instead.get(command.wish) if isinstance(flow, Flow) else None
+            with suppress(Missing):
+                if isinstance(flow, Flow) and template and (found := made(template, known)):
+                    slots = {n: words for n, words in found[0].items() if words}
+                    return replace(command, wish=flow.wish or flow.name, slots=slots)
+        return None
 
     def _of_things(self, command: Plain) -> Command:
         """What is about their things in so many words, though nothing was made of it: how many
@@ -686,6 +889,8 @@ class Utterance:
         asks = utterances.counts_things(self.said)
         if asks and telling and not any(slot.required for slot in telling.slots.values()):
             return Begin(telling.wish, {})
+        if (wanted := self._only_hinted(list(self.state.things.values()))) is not None:
+            return wanted
         silenced, gone = utterances.stops_telling(self.said), by_deed.get("gone")
         there = [one for one in self.state.things.values() if one.open]
         meant = list(named(silenced or "", there)) or list(named(self.said, there))
@@ -693,6 +898,23 @@ class Utterance:
             return command
         slot = next(s.name or n for n, s in gone.slots.items() if s.kind == "thing")
         return Begin(gone.wish, {slot: self.state.things[meant[0]].title})
+
+    def _only_hinted(self, things: Sequence[Thing]) -> Begin | None:
+        """ "I could do with a nudge about it", "I'll have to shift that": what is wanted is only
+        hinted at, and what is missing can be asked for."""
+        hints = [h for h in self.world.hints.values() if not isinstance(h, Flow)]
+        spoken_of = list(named(self.said, [t for t in things if t.open]))
+        moving = [hint for hint in hints if moves(hint)]
+        if len(spoken_of) == 1 and len(moving) == 1 and utterances.has_to_move(self.said):
+            about, _ = self._change(moving[0].wish) or ("", "")
+            title = self.state.things[spoken_of[0]].title
+            return Begin(moving[0].wish, {about: title}) if about else None
+        what = utterances.wants_nudge(self.said)
+        timed = [h for h in hints if makes(h) and any(s.required_when for s in h.slots.values())]
+        if what is None or len(timed) != 1:
+            return None
+        short = next(s.name or n for n, s in timed[0].slots.items() if s.kind == "words")
+        return Begin(timed[0].wish, {short: what} if what else {})
 
     def _of_no_thing(self, command: Begin, tool: str) -> bool:
         """ "What's twelve times fourteen?" asks for nothing that the user's things could tell."""

@@ -68,6 +68,9 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "cannot_undo": ("I can't take that back, I'm afraid.",),
     "nothing_to_change": ("What is that about?", "What should that be for?"),
     "already": ("That is there already.",),
+    "conditional": (
+        "I can't make that hang on something else, so I've left it. Tell me once it is so.",
+    ),
     "closed": ("{title} is not there any more.",),
     "same_time": ("{title} is at that time already, {when}.",),
     "take_time": ("Take your time.", "Of course, I'm here.", "No hurry."),

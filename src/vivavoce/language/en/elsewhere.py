@@ -70,6 +70,13 @@ _NAMED = re.compile(
 )
 
 
+_TOLD_SO = re.compile(
+    r"(?i)\b(?:that|it|this|which|those)(?: one)?(?:['’]s| is| are| was| will be) (?:in |by |on )?"
+    + _NAMED.pattern.removeprefix("(?i)")
+)
+"""Whose clock it is by, in a clause of its own: "ten in the morning, but that's Japan time"."""
+
+
 def by_their_clock(said: str) -> bool:
     """Whether it says of an hour in it that it is by the clock of somebody else."""
     mentions = find(said)
@@ -109,7 +116,7 @@ def elsewhere(words: str, said: str, context: Iterable[str] = ()) -> str:
     if _known_zone(words):
         return words
     named = {PLACES[m["name"].casefold()]: m["name"] for m in _NAMED.finditer(said)}
-    beside = len(named) == 1 and _NAMED.search(words) is not None
+    beside = len(named) == 1 and (_NAMED.search(words) or _TOLD_SO.search(said)) is not None
     if len(named) == 1 and (beside or not by_our_clock(said)):
         return at_place(words, next(iter(named.values())))
     near = places_in(said)

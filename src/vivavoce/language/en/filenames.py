@@ -96,6 +96,11 @@ def joined(text: str) -> str:
     return re.sub(r"\S*[-_./*]\S*", lambda one: _with_figures(one[0]), made)
 
 
+def joined_figures(text: str) -> str:
+    """With its numbers as figures: "twenty twenty-three" is 2023."""
+    return _FIGURES.sub(lambda one: _digits(one[0]), text)
+
+
 def written(text: str, files: Iterable[str] = ()) -> str:
     """A name for a file that is not there yet; nothing where no name was said. Words with nothing
     between them are put together as in the names that are there."""
@@ -110,12 +115,22 @@ def written(text: str, files: Iterable[str] = ()) -> str:
     name = re.sub(r"(?i)^dot\b|\bfor (?:it|this|that|the (?:project|repo|repository))$", "", said)
     if known := _WELL_KNOWN.get(re.sub(r"[^a-z]", "", name.lower())):
         return known
+    first = name.lower().split()
+    for many in range(len(first) - 1, 1, -1):  # "a git ignore dot env": what it shall leave out
+        if known := _WELL_KNOWN.get(re.sub(r"[^a-z]", "", "".join(first[:many]))):
+            return known
     said = _LETTERS.sub(lambda one: re.sub(r"[ .]", "", one[0]), dictated(said))
     made = joined(re.sub(r"(?i)\bread me\b", "readme", said)).strip(_TIDY)
     if not made:
         return ""
     if len(made.split()) > 1:
         made = _FIGURES.sub(lambda one: _digits(one[0]), made)
+    words = made.split()
+    ended = next(
+        (at for at, one in enumerate(words) if _ENDED.search(one.rstrip(_TIDY))), len(words)
+    )
+    words = words[: ended + 1]  # what is said behind its ending is no part of the name
+    made = " ".join(words).strip(_TIDY)
     words = made.split()
     dotted = [word for word in words if re.search(r"\w[.]\w|^[.]\w|/", word)]
     if dotted and (len(words) > _MOST_WORDS or _SMALL.search(" ".join(words))):
@@ -127,6 +142,105 @@ def written(text: str, files: Iterable[str] = ()) -> str:
         return made.upper() if upper else made
     stem = stem.upper() if upper else stem
     return f"{_TOPS.get(stem.lower(), stem)}.{ending}"
+
+
+# --- Folders
+
+_FOLDER = r"(?:sub-?)?(?:folder|directory|dir)\b"
+_FOLDER_CALLED = re.compile(
+    rf"(?i)\b(?:(?:a|an|another|new|empty|separate|own) (?:new |empty |separate |fresh "
+    rf")?{_FOLDER}[\s,:]+|"
+    rf"the {_FOLDER}\s+)(?:(?:called|named|for|by the name of) )?"
+    r"(?P<name>(?!in\b|inside\b|under\b|and\b|with\b|there\b|to\b)[^,?!;:]+)"
+)
+_CALLED_FOLDER = re.compile(
+    rf"(?i)\b(?:a|an|another|new|the)\s+(?:(?:new|empty|fresh|separate)\s+)*"
+    rf"(?P<name>(?!new\b|empty\b|separate\b|fresh\b)[\w./-]+(?: [\w./-]+)?) {_FOLDER}"
+)
+_INSIDE = re.compile(r"(?i)\s*\b(?:in|inside|under|within)(?: of)?\s+(?P<where>[^,.?!;:]+)")
+_FURTHER = re.compile(
+    r"(?i)\s*(?:[.?!](?:\s|$)|\b(?:and|then|please|for me|where|so that|so i)\b).*$", re.S
+)
+
+
+def folder(said: str) -> str:
+    """The name of a folder that is spoken of as one; nothing where none is."""
+    told = _FOLDER_CALLED.search(said) or _CALLED_FOLDER.search(said)
+    if told is None:
+        return ""
+    name = _INSIDE.sub("", _FURTHER.sub("", told["name"])).strip(_TIDY + ".")
+    return written(name).removesuffix("/") if name else ""
+
+
+def folder_around(said: str) -> str:
+    """In which other one it is said to be."""
+    told = _FOLDER_CALLED.search(said) or _CALLED_FOLDER.search(said)
+    rest = _FURTHER.sub("", said[told.start("name") :]) if told else ""
+    inside = _INSIDE.search(rest) or (_INSIDE.search(said[: told.start()]) if told else None)
+    return inside["where"].strip() if inside else ""
+
+
+# --- Two of them
+
+_ONE = r"(?:the |my |our |your |this |that )*(?P<{}>(?:[^,?.!;:]|\.(?=\w)){{1,50}}?)"
+_TWO = r"(?P<b>(?:[^,?.!;:]|\.(?=\w)){1,50}?)(?=[,?!;:]|\.(?!\w)|$| for me\b| please\b| then\b)"
+_ANY = r"(?:[^?.!]|\.(?=\w))*?"
+_A = _ONE.format("a")
+_NOT = (
+    r"(?:(?:is|are|was|were|does|do|did|has|have|had)(?: not|n['’]?t)|not|missing|lacking|absent)"
+)
+_COMPARED = tuple(
+    re.compile(rf"(?i){rule}")
+    for rule in (
+        rf"\b(?:differences?|changed?|differs?|different)\b{_ANY}\bbetween {_A},? and {_TWO}",
+        rf"\b(?:compare|diff) {_A},? (?:with|to|and|against|versus) {_TWO}",
+        rf"\bcheck {_A} against {_TWO}",
+        rf"\bhow (?:does|do|is|are) {_A} (?:differ|different) from {_TWO}",
+        rf"\b(?:in|on) {_A},? (?:(?:but|and|that|which|who) )*{_NOT}\b{_ANY}\b(?:in|on|from) "
+        rf"{_TWO}",
+        rf"\bwhat(?:['’]s| is| has| have| does| do) {_A} (?:have|got|has){_ANY} {_TWO}"
+        r"(?: has(?:n['’]t| not)| does(?:n['’]t| not)| have(?:n['’]t| not))",
+        rf"\b(?:are|is|do|does|have|has) {_A},? (?:and|as) (?P<b>(?:[^,?.!;:]|"
+        rf"\.(?=\w)){{1,50}}?) (?:the same|identical|"
+        r"alike|equal|match|differ\w*|agree|have the same|exactly the same)\b",
+        rf"\bare\b[^,?.!]* the same,? {_A},? and {_TWO}",
+    )
+)
+_LACKS = re.compile(
+    rf"(?i)\b(?:missing|lacking|left out|forgotten|absent|not translated|untranslated)\b{_ANY}"
+    rf"\b(?:from|in|on|of) {_ONE.format('a')}(?=[,?!;:]|\.(?!\w)|$| that | which | compared )"
+    rf"(?:{_ANY}\b(?:compared (?:to|with)|against|(?:that|which){_ANY} in)"
+    r" (?:the |my |our )*(?P<b>(?:[^,?.!;:]|\.(?=\w)){1,50}))?"
+)
+_LIKE_FILES = re.compile(
+    r"(?i)\w\.\w|\bdot\b|\b(?:files?|configs?|configuration|settings|lists?|sheets?|tables?|csvs?|"
+    r"versions?|yamls?|jsons?|tomls?|envs?|environments?|menus?|logs?|ones?|folder|scripts?)\b"
+)
+_NO_FILES = re.compile(r"(?i)^an?\s|\b(?:branch(?:es)?|commits?|main|master|head)\b")
+
+
+def compared(said: str) -> tuple[str, str] | None:
+    """The names of two files that are to be compared, as they were said; the second may be left
+    out ("what's missing from the German one"). None where nothing is compared."""
+    text = dictated(said)
+    for rule in _COMPARED:
+        two = rule.search(text)
+        if two is not None and _LIKE_FILES.search(text):
+            names = two["a"].strip(), two["b"].strip()
+            if not any(_NO_FILES.search(one) for one in names):
+                return names
+    one = _LACKS.search(text)
+    if one is None or not _LIKE_FILES.search(text) or _NO_FILES.search(one["a"]):
+        return None
+    return one["a"].strip(), (one["b"] or "").strip()
+
+
+def looks_written(text: str) -> bool:
+    """Whether a name of a file was said by its characters: "take two dot txt"."""
+    return re.search(r"\w[._-]\w", joined(text)) is not None
+
+
+_ENDED = re.compile(r"(?i)\w\.(?:[a-z]{1,5}\d?)$")
 
 
 def without_manner(text: str) -> str:

@@ -231,6 +231,21 @@ def undirected(words: str) -> bool:
     )
 
 
+_ENDING_YEAR = re.compile(
+    r"(?i)\bbefore (?:the (?:year|end of) )?(?P<year>[\w -]+?) (?:is|['’]s|are) (?:finished|over|"
+    r"out|done|"
+    r"through|up|gone)\b"
+)
+
+
+def before_its_end(words: str, said: str) -> str:
+    """ "Before 2029 is over" is by the end of it, though only its beginning was copied."""
+    told = _ENDING_YEAR.search(said)
+    if told is None or told["year"].casefold() not in words.casefold() or "before" not in words:
+        return words
+    return f"by the end of {told['year']}"
+
+
 def lasts(words: str) -> bool:
     """How long, and not when: "eight hours", which is not "in eight hours"."""
     first = re.match(_HOW_MANY, words.strip())

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 
 from vivavoce.language.en import answers
 from vivavoce.language.en.dictation import dictated, ending_of
-from vivavoce.language.en.filenames import joined
+from vivavoce.language.en.filenames import joined, joined_figures
 from vivavoce.language.en.numbers import CARDINALS, found, number
 from vivavoce.language.en.quantities import conversion
 from vivavoce.wire.values import Value
@@ -150,7 +150,7 @@ def patterns(text: str) -> tuple[str, ...]:
     if len(parts) > 1:
         tries.append(".*".join(map(_one, parts)))
         known = [re.escape(stem(part)) for part in telling(name)]
-        tries.append(r"\w*".join(known) if len(known) > 1 else known[0])
+        tries += [r"\w*".join(known)] if known else []
     return tuple(dict.fromkeys(tries))
 
 
@@ -224,7 +224,27 @@ _TYPO = re.compile(r"\b(?:typos?|mis-?spel\w+|spel(?:t|led|ling)|mis-?typed)\b",
 
 
 def about_spelling(said: str) -> bool:
+    if misspelt_word(said):
+        return True
     return _TYPO.search(said) is not None
+
+
+_WORD_WRONG = re.compile(
+    r"(?i)\b(?:spel(?:t|led|ling)|mis-?spel(?:t|led)|mis-?typed|typed|wrote|written)"
+    r"(?: the word)? (?P<one>[a-z]{4,}) (?:wrong|wrongly|incorrectly|badly|with)\b|"
+    r"\b(?P<two>[a-z]{4,}) is (?:spelt|spelled|written|typed) (?:wrong|wrongly|incorrectly)|"
+    r"\bmis-?spel(?:t|led) (?:the word )?(?P<three>[a-z]{4,})|"
+    r"\btypo in (?:the word )?(?P<four>[a-z]{5,})|"
+    r"\b(?:put|got|has|wrote|written|typed|spelt|spelled) (?:the word )?(?P<five>[a-z]{5,}) with "
+    r"(?:only |just )?"
+    r"(?:the |an? )?(?:one|two|single|double|wrong|extra|[a-z])\b"
+)
+
+
+def misspelt_word(said: str) -> str:
+    """Which word somebody says that they spelt wrongly."""
+    told = _WORD_WRONG.search(said)
+    return next(filter(None, told.groups()), "") if told else ""
 
 
 def misspelt(words: str) -> tuple[str, ...]:
@@ -406,13 +426,33 @@ def left_as_it_is(words: str, said: str) -> bool:
     return bool(named) and all(_STAYS.search(clause) for clause in named)
 
 
+_KIND_BEFORE = re.compile(
+    r"(?i)^(?:(?:the|a|an|my|our|your|that|this|old|function|method|class|key|keys|field|column|"
+    r"constant|variable|setting|option|parameter|property|name|called|named|of)\s+)+(?=\S)"
+)
+_SPELT_WITH = re.compile(
+    r"(?i)[\s,]*\b(?:with )?(?:an?|one|the)? ?(?:underscores?|dash(?:es)?|hyphens?)"
+    r"(?: in (?:it|between|the middle))?\W*$"
+)
+
+
+def name_said(text: str) -> str:
+    """A name in code as it was said, without what only says of which kind it is: "the key user
+    name" is "user name", and "do stuff" is all of itself."""
+    if quoted := _QUOTED.search(text):
+        return quoted[1].strip()
+    plain = _SPELT_WITH.sub("", _UNDERSCORE.sub("_", dictated(text))).strip(" .,;:!?'\"")
+    rest = _KIND_BEFORE.sub("", plain)
+    return rest if rest not in _AROUND or plain == rest else plain
+
+
 def whole(words: str, said: str) -> str:
     """The whole name, of which these words are only the end or the beginning: "get rows is a poor
     name, rename it", where only "rows" was copied."""
     subject = _SUBJECT.search(said)
     if subject is None:
         return words
-    named, part = pieces(bare(subject["who"])), pieces(bare(words))
+    named, part = pieces(bare(subject["who"])), pieces(name_said(words))
     ends = part and part in (named[: len(part)], named[-len(part) :])
     return bare(subject["who"]) if ends and len(part) < len(named) <= 4 else words
 
@@ -990,6 +1030,15 @@ KINDS = {
 """Kinds of files by name, with the endings they have."""
 _LIKE = {"config": "settings", "configuration": "config", "settings": "config", "doc": "docs"}
 _LIKE |= dict.fromkeys(("job", "jobs", "chore", "chores", "task", "tasks", "todos"), "todo")
+_LIKE |= {
+    "english": "en", "german": "de", "french": "fr", "spanish": "es", "italian": "it",
+    "portuguese": "pt", "dutch": "nl", "polish": "pl", "czech": "cs", "danish": "da",
+    "swedish": "sv", "norwegian": "no", "finnish": "fi", "estonian": "et", "latvian": "lv",
+    "lithuanian": "lt", "greek": "el", "turkish": "tr", "russian": "ru", "ukrainian": "uk",
+    "hungarian": "hu", "romanian": "ro", "welsh": "cy", "irish": "ga", "japanese": "ja",
+    "chinese": "zh", "korean": "ko", "arabic": "ar", "hebrew": "he", "hindi": "hi",
+    "production": "prod", "development": "dev",
+}  # fmt: skip
 _TESTS = re.compile(r"\b(?:unit )?tests?\b|\bspecs?\b", re.IGNORECASE)
 
 
@@ -1078,6 +1127,51 @@ def chosen(text: str, files: Iterable[str], *, folders: bool = False) -> Choice:
         return Choice(tuple((headed or _of_kind(spoken, there))[:_MOST]))
     fits = sorted((one for one in rated if one[0] > best - _CLEAR), key=lambda one: -one[0])
     return Choice(tuple(name for _, name in fits[:_MOST]))
+
+
+_SEVERAL = re.compile(
+    r"(?i)^\W*(?:(?:all|both|each|every|the|my|our|those|these|of|other)\s+)*?"
+    r"(?P<many>both|all|every|each|two|three|four|five|six|seven|eight|nine|ten|\d+)\b"
+    r"(?:\s+(?:of|the|my|our|those|these))*\s*(?P<rest>.*)$"
+)
+_NOT_NAMED = _set("from of in with old new left last")
+
+
+def several(text: str, files: Iterable[str]) -> tuple[str, ...]:
+    """The files that are meant as a number of them ("the two from March", "all the png files"):
+    those that have every word of it. None where they are not as many as was said."""
+    told = _SEVERAL.match(joined(text).strip())
+    if told is None:
+        return ()
+    words = [one for one in _spoken(joined_figures(told["rest"])) if one not in _NOT_NAMED]
+    ends = {word: set(re.findall(r"\w+", KINDS.get(word.removesuffix("s"), ""))) for word in words}
+    ends = {
+        w: own | ({ending_of(w) or ""} - {""}) | {w.removesuffix("s")} for w, own in ends.items()
+    }
+    fits = [
+        one
+        for one in dict.fromkeys(files)
+        if words
+        and all(
+            PurePosixPath(one).suffix[1:].lower() in ends[word]
+            or any(_same(word, part) > _SAME for part in pieces(one))
+            for word in words
+        )
+    ]
+    many = {"both": 2}.get(told["many"].lower()) or CARDINALS.get(told["many"].lower(), 0)
+    many = int(told["many"]) if told["many"].isdigit() else many
+    return tuple(sorted(fits)) if len(fits) > 1 and many in (0, len(fits)) else ()
+
+
+_THERE = re.compile(
+    r"(?i)\W*(?:in|into|to|inside)?\s*(?:there|it|that|that (?:folder|one|directory)|"
+    r"the (?:new )?(?:folder|one|directory))\W*"
+)
+
+
+def points_there(text: str) -> bool:
+    """Is that only a folder that was spoken of?"""
+    return _THERE.fullmatch(text) is not None
 
 
 def names_it(text: str, path: str) -> bool:

@@ -240,18 +240,146 @@ _AMOUNTS = re.compile(
     r"hours|costs|"
     r"prices|figures|amounts|scores|payments|donations|takings|bills)\b"
 )
-_ALIKE = {
-    "quantit": "qty",
-    "man": "qty",
-    "cost": "price",
-    "expensive": "price",
-    "cheapest": "price",
-}
+_ALIKE = tuple(
+    (frozenset(said.split()), frozenset(called.split()))
+    for said, called in (
+        ("quantit man", "qty quantit"),
+        ("stock left got", "qty stock quantit"),
+        (
+            "cost costing expensiv expensive cheap cheaper cheapest dear dearer pric price",
+            "price cost",
+        ),
+        ("old older young younger ag aged", "age"),
+        ("heavi heavier heavy light lighter weigh weight", "weight mas"),
+        ("tall taller high higher", "height"),
+        ("took tak last long longer short shorter", "length duration minut hour second tim"),
+        ("earn earning paid", "salary wage pay"),
+        ("scor point mark", "scor point mark"),
+    )
+)
 
 
 def with_alike(stems: set[str]) -> set[str]:
     """Stems of words, with those that columns are called by instead."""
-    return stems | {other for one, other in _ALIKE.items() if one in stems}
+    return stems.union(*(called for said, called in _ALIKE if said & stems))
+
+
+# --- A bound for a number
+
+_MORE = (
+    r"(?:more|great|bigg|larg|high|long|old|tall|heavi|lat|dear|prici|fast|better|deep|wid|strong)"
+    r"(?:er)? than|over|above|upwards? of|north of|exceed(?:s|ing)?|in excess of|beyond|after|past"
+)
+_FEWER = (
+    r"(?:less|few|small|low|short|young|light|earli|cheap|slow|narrow|worse|weak)(?:er)? than|"
+    r"under|below|beneath|before"
+)
+_BOUND = re.compile(
+    rf"(?i)\b(?:(?P<between>between|from)|(?P<least>at least|(?:no|not) (?:less|fewer) than|"
+    rf"a minimum of|since)|(?P<most>at most|(?:no|not) more than|up to|a maximum of)|"
+    rf"(?P<just>exactly|precisely|equal to|equals|at)|(?P<more>{_MORE})|(?P<less>{_FEWER}))\s+"
+    r"(?:(?:the|about|around|age|year|a total of)\s+)*"
+)
+_OR_SO = re.compile(
+    r"(?i)\b(?:or|and) (?:(?P<more>more|over|above|older|longer|higher|up(?:wards)?|bigger|taller|"
+    r"heavier|later)|(?P<less>less|fewer|under|below|younger|shorter|lower|smaller|lighter|cheaper|"
+    r"earlier))\b"
+)
+_JOINT = re.compile(r"(?i)\s+(?:and|to)\s+")
+_SPECIAL = re.compile(r"(?i)\b(?!bigger|larger|higher|greater|lower|smaller|fewer)\w+er than\b")
+_FIGURE_WORDS = 6
+
+
+class Limit(Value):
+    """What numbers are meant by a bound that was said: "over fifty", "between ten and twenty"."""
+
+    low: str = ""
+    high: str = ""
+    strict: bool = False
+    unit: str = ""
+    """What is counted, in one word, where that was said behind it."""
+    special: bool = False
+    """It was said of one thing that numbers are of ("older than"), and not of any ("over")."""
+
+    def holds(self, value: float, *, cents: bool, rate: float = 1.0) -> bool:
+        """`cents`: "four fifty" is 4.50 there. `rate`: by how much what was said is multiplied."""
+        for words, sign in ((self.low, 1), (self.high, -1)):
+            bound = _amount(words, cents=cents) if words else None
+            if bound is None:
+                continue
+            beyond = sign * (value - bound * rate)
+            if beyond < 0 or (self.strict and beyond == 0):
+                return False
+        return True
+
+    @property
+    def bound(self) -> float:
+        return _amount(self.low or self.high, cents=False) or 0.0
+
+
+def limit(said: str) -> Limit | None:
+    """The one bound for a number that a sentence has; None where there is none, or more than one,
+    or where it is one of the clock's."""
+    text = " ".join(re.sub(r"(?<=[a-z])-(?=[a-z])|[£$€]", " ", said).split())
+    every = [made for one in _BOUND.finditer(text) if (made := _bounded(text, one))]
+    every = every or [made for one in _OR_SO.finditer(text) if (made := _or_so(text, one))]
+    return every[0] if len(every) == 1 else None
+
+
+def _or_so(text: str, told: re.Match[str]) -> Limit | None:
+    words = text[: told.start()].split()[-_FIGURE_WORDS:]
+    for end in (len(words), len(words) - 1, len(words) - 2):  # "ten years old or more"
+        for start in range(end):
+            said = " ".join(words[start:end])
+            if _amount(said, cents=False) is not None:
+                unit = " ".join(words[end:])
+                return Limit(low=said, unit=unit) if told["more"] else Limit(high=said, unit=unit)
+    return None
+
+
+def _bounded(text: str, told: re.Match[str]) -> Limit | None:
+    rest, kind = text[told.end() :], told.lastgroup or ""
+    if kind == "between":
+        for joint in _JOINT.finditer(rest):
+            first, _ = _leading(rest[: joint.start()])
+            last, behind = _leading(rest[joint.end() :])
+            if first and last:
+                return Limit(low=first, high=last, unit=_next_word(behind))
+        return None
+    first, rest = _leading(rest)
+    if not first or re.match(r"(?i)\W*(?:o['’]?clock|[ap]\.?m\b)", rest):
+        return None
+    unit, special = _next_word(rest), _SPECIAL.search(told[0]) is not None
+    if kind in ("least", "more"):
+        return Limit(low=first, strict=kind == "more", unit=unit, special=special)
+    if kind in ("most", "less"):
+        return Limit(high=first, strict=kind == "less", unit=unit, special=special)
+    return Limit(low=first, high=first, unit=unit)
+
+
+def _next_word(rest: str) -> str:
+    word = re.match(r"\s*([A-Za-z]+)", rest)
+    return word[1] if word else ""
+
+
+def _leading(text: str) -> tuple[str, str]:
+    """The number that these words begin with, and the rest."""
+    words = [*re.finditer(r"\S+", text)][:_FIGURE_WORDS]
+    for word in reversed(words):
+        said = text[: word.end()].strip(" ,.;:!?")
+        if not re.search(rf"(?i)\b{_MONEY}$", said) and _amount(said, cents=False) is not None:
+            return said, text[word.end() :]
+    return "", text
+
+
+def rate_between(of: str, to: str) -> float | None:
+    """By how much a number of the one unit is multiplied to be one of the other; None where these
+    are no two units of one kind."""
+    one, other = _unit(of), _unit(to)
+    if one == other and any(one in table for table in (*_UNITS.values(), _MONTHS, _YEARS)):
+        return 1.0
+    rate = _rate(one, other)
+    return float(rate[0]) / float(rate[1]) if rate else None
 
 
 def over_column(said: str, *, table: bool = False) -> Column | None:

@@ -5,7 +5,7 @@ pure."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -187,6 +187,135 @@ def calls_it(text: str) -> bool:
     return _CALLS_IT.search(text) is not None
 
 
+_CONDITION = re.compile(
+    r"(?i)\b(?:(?P<only>(?:but |and )?(?:only|just) (?:if|when|once))|(?:and )?if|unless|"
+    r"provided(?: that)?|"
+    r"providing|assuming|as long as|on condition that)\s+"
+    r"(?!(?:you|i|i['’]\w+|you['’]\w+|we|possible|need|needed|necessary|not|so|any|anything|ever|only|"
+    r"that['’]s (?:ok|okay|all right|alright|fine|easier|possible|not)|(?:it|that)['’]?s? (?:is "
+    r")?(?:not |no )?"
+    r"(?:too|ok|okay|all right|alright|fine|easier|possible|trouble|bother|helps?|makes)|"
+    r"it['’]?s no|it isn['’]t too|anyone asks|memory|all goes)\b)"
+)
+_ASKS_IF = re.compile(
+    r"(?i)\b(?:see|check|ask|asks|wonder(?:ing)?|know|tell me|sure|say|even|as|what|look|looks|"
+    r"find out|"
+    r"let me know|idea|matter|care|remember|hear)\s*$"
+)
+
+
+def conditional(said: str, wish: str, content: Sequence[str] = ()) -> bool:
+    """Whether what is wished for shall be done only if something is so: "if they pass, delete the
+    old one". "If you can" is manners, and what is to be written down is only that."""
+    start = max(said.find(wish), 0)
+    for told in _CONDITION.finditer(said):
+        before, behind = said[: told.start()], said[told.end() :]
+        if not told["only"] and _ASKS_IF.search(before):
+            continue
+        if any(f"{told[0]}{behind[:8]}" in words for words in content):
+            continue
+        sentence = len(_SENTENCE.split(before)[-1])
+        end = told.end() + len(_SENTENCE.split(behind)[0])
+        if told.start() - sentence <= start < end or start <= told.start() < start + len(wish):
+            return True
+    return False
+
+
+_OTHER_WORK = re.compile(
+    r"(?i)\b(?:jobs?|tasks?)\b[^?.!]{0,24}\b(?:in|inside|under|from) (?:the |our |my )?(?:\w+ "
+    r"){0,3}?"
+    r"(?:files?|folder|directory|yaml|yml|toml|json|csv|table|list|log|script|pipeline|workflow|crontab)\b|"
+    r"\b(?:jobs?|tasks?) (?:still |also |all |that |which |do |does )*(?:uses?|imports?|calls?|"
+    r"runs? (?:on|at|every)|"
+    r"writes?|reads?|needs?|touch(?:es)?|depends?|have|has)\b"
+)
+
+
+def of_other_work(said: str) -> bool:
+    """ "Which jobs still use the old logger": what is written in files, and not what was handed
+    over."""
+    return _OTHER_WORK.search(said) is not None
+
+
+_BACK_TO = re.compile(
+    r"(?i)\bback (?:up |down )?to (?!(?:how|what|where|when|the way|normal|before|it|that|work|"
+    r"the (?:old|"
+    r"original|previous))\b)(?P<value>[^,.;!?]+?)(?: please| then| again)*(?=[,.;!?]|$)"
+)
+
+
+def back_to(said: str) -> str:
+    """ "No, back to ten please": the value that is wanted instead, and not what there was."""
+    told = _BACK_TO.search(said)
+    return told["value"] if told else ""
+
+
+_NAMES_IT = re.compile(
+    r"(?i)\b(?:call|name|rename|title) (?:it|that|this|the file)\b|\b(?:should|ought to|must|"
+    r"wants to) "
+    r"(?:be|have been|really be) (?:called|named)\b|\bnot (?:called|named)\b"
+)
+
+
+def names_it(said: str) -> bool:
+    """ "Call it kit list instead": what is said is a name."""
+    return _NAMES_IT.search(said) is not None
+
+
+_ONLY_WRONG = re.compile(
+    r"(?i)^\W*(?:(?:er|um|uh|oh|hey|look|hm+|wait|hang on|sorry|no)\W+)*(?:that|this|the)(?: "
+    r"\w+){0,2}?"
+    r"(?:['’]s| is| looks| seems| isn['’]?t)(?: \w+)? (?:wrong|off|not right|right|incorrect|out "
+    r"of date|"
+    r"outdated)(?: \w+)?\W*(?:(?:can|could|would|will) you |please )*(?:(?:fix|correct|change|"
+    r"sort|put|update|"
+    r"mend) (?:it|that|this)(?: right| out)?)?(?: please| for me)*\W*$"
+)
+
+
+def only_complains(said: str) -> bool:
+    """ "That date's wrong, can you fix it": and nobody knows what it should be."""
+    return _ONLY_WRONG.search(said) is not None
+
+
+_DONE_WITH = re.compile(
+    r"(?i)(?:^|[.!?;,—-]\s*)(?:(?:just|please|so|now|right|and|no)\s+)*(?:bin|scrap|ditch|delete|cancel|remove|"
+    r"axe|chuck|lose|dump|get rid of|do away with|take out|throw out|take) (?:it|that|that one|"
+    r"the thing)"
+    r"(?: off| out| away)?(?: please| for me| then| now| will you| would you| "
+    r"altogether)*\s*(?=[.!?;,]|$)"
+)
+
+
+def away_with_it(said: str) -> int:
+    """ "… who was I trying to kid. Bin it": where what was told of it before ends; -1 where nothing
+    of that is said."""
+    told = _DONE_WITH.search(said)
+    return told.start() + 1 if told else -1
+
+
+_CORRECTING = re.compile(
+    r"(?i)\b(?:i (?:wanted|meant|mean|said|want)|make (?:it|that)|should be|wants to be|it['’]s "
+    r"to be|no|nope|"
+    r"sorry|rather|instead|actually|not)\b"
+)
+
+
+def first_sentences(said: str, places: Sequence[tuple[int, int]]) -> int:
+    """Of places in what was said how many count, where the first are in a sentence that corrects
+    and the others in a remark behind it: "quarter past eight I wanted. He works until eight"."""
+    ends = [one.start() for one in _SENTENCE.finditer(said)] + [len(said)]
+    at = [next(n for n, end in enumerate(ends) if start <= end) for start, _ in places]
+    starts = [0, *(one.end() for one in _SENTENCE.finditer(said))]
+    corrects = [
+        _CORRECTING.search(said[a:b]) is not None for a, b in zip(starts, ends, strict=True)
+    ]
+    if not corrects[at[0]]:
+        return len(places)
+    same = [n for n, one in enumerate(at) if one == at[0] or corrects[one]]
+    return len(same) if same == list(range(len(same))) else len(places)
+
+
 _COUNTS = re.compile(
     r"(?i)\bhow (?:many|much)\b[^.;!?]{0,40}\b(?:things?|tasks?|reminders?|items?|appointments?|"
     r"jobs|plans|entries|stuff|to[- ]?dos?)\b[^.;!?]{0,60}\b(?:i|me|my|list|there|left|open)\b"
@@ -236,6 +365,67 @@ def purpose(text: str) -> str:
     """ "Give me a shout at three so the kids aren't left at the gate": what it is for."""
     found = _PURPOSE.search(text)
     return found["what"].strip(" ,") if found is not None else ""
+
+
+_SUBJECT_AT = re.compile(
+    r"(?i)^\W*(?:(?:so|right|ok|okay|well|and|also|look|hey|hi)\W+)*(?P<what>(?:the|my|our|his|her|their)\s+"
+    r"(?:[\w'’-]+\s+){0,4}?[\w'’-]+?)(?:['’]s| is| starts| begins| kicks off| takes place| will be)"
+    r"(?= (?:on|at|in|tomorrow|today|next|this|every|half|quarter|from|\w+day|\d|one|two|three|"
+    r"four|five|six|"
+    r"seven|eight|nine|ten|eleven|twelve|noon)\b)"
+)
+
+
+def subject_of_time(text: str) -> str:
+    """ "The call is tomorrow at nine": what is then."""
+    told = _SUBJECT_AT.search(text)
+    return told["what"] if told else ""
+
+
+_LACKS = re.compile(
+    r"(?i)\b(?:is|are)(?: still)? (?:missing|lacking|short of)\b|\black(?:s|ed)\b|\bis without\b"
+)
+
+
+def lacks_something(text: str) -> bool:
+    """ "The example is missing one", and nobody orders anything."""
+    return _LACKS.search(text) is not None and not orders(text)
+
+
+_TO_MOVE = re.compile(
+    r"(?i)\b(?:have to|has to|need to|needs to|must|got to|gotta|ought to|want to|going to|gonna)"
+    r"(?: have to)? (?:shift|move|reschedule|postpone|push|rearrange|rebook|put off|change)"
+    r" (?:it|that|that one|this|the time)\b"
+)
+
+
+def has_to_move(text: str) -> bool:
+    """ "I'm gonna have to shift it": what was spoken of is to be at another time."""
+    return _TO_MOVE.search(text) is not None
+
+
+_NUDGE = re.compile(
+    r"(?i)\b(?:(?:could|can) do with|would(?:n['’]t)? (?:like|love|appreciate|mind|go amiss|say "
+    r"no to)|"
+    r"need|want|fancy)\b[^.!?]{0,12}\b(?:nudge|reminder|reminding|poke|prod|shout|ping|buzz)\b|"
+    r"\b(?:nudge|reminder|poke|prod|shout|ping|buzz)\b[^.!?]{0,20}\b(?:would(?:n['’]t)? (?:help|"
+    r"be|go|hurt)|"
+    r"welcome)\b"
+)
+_OUGHT = re.compile(
+    r"(?i)\b(?:on at|nagging|badgering|telling|told|asking|asked|reminding|pestering) (?:me|us) to "
+    r"(?P<told>[^,.;!?]+)|\b(?:i|we)(?:['’]ve| have| really| must|['’]d better| still| do)* "
+    r"(?:have|need|ought|got|supposed|meant|mean|must)(?: got)? to (?P<own>[^,.;!?]+)"
+)
+
+
+def wants_nudge(text: str) -> str | None:
+    """ "She's on at me to see somebody. I could do with a nudge": what it is for, if that is said;
+    None where no reminder is wanted."""
+    if _NUDGE.search(text) is None:
+        return None
+    told = _OUGHT.search(text)
+    return (told["told"] or told["own"]).strip() if told else ""
 
 
 _GREETS = re.compile(

@@ -13,9 +13,9 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from vivavoce.brain.dialogue.flows.results import ROWS, asked_about
-from vivavoce.language.en import filenames, naming, reckoning
+from vivavoce.language.en import filenames, naming, reckoning, utterances
 from vivavoce.language.en.dictation import dictated
-from vivavoce.language.en.quantities import conversion, over_column
+from vivavoce.language.en.quantities import conversion, limit, over_column
 
 Known = Mapping[str, Any]
 
@@ -35,10 +35,10 @@ def made(template: Any, known: Known) -> tuple[Any, ...]:
         return (template,)
     whole = _PART.fullmatch(template)
     if whole is None:
-        texts = {one["name"]: _values(one, known) for one in _PART.finditer(template)}
+        texts = {one[0]: _values(one, known) for one in _PART.finditer(template)}
         if not all(texts.values()):
             return ()
-        return (_PART.sub(lambda one: str(texts[one["name"]][0]), template),)
+        return (_PART.sub(lambda one: str(texts[one[0]][0]), template),)
     return _values(whole, known)
 
 
@@ -77,7 +77,7 @@ def _settings(text: str, known: Known) -> tuple[str, ...]:
     made = naming.settings(text) if text else ()
     # "And prod?": what was asked for before, of that.
     made = (*made, *naming.settings(str(known.get("last") or "")))
-    return (*made, *naming.patterns(old)[:2]) if old else made
+    return (*made, *naming.patterns(old)[:3]) if old else made
 
 
 _KINDS = {
@@ -434,13 +434,90 @@ def _quoted(text: str, known: Known) -> tuple[str, ...]:
 def _moved(text: str, known: Known) -> tuple[str, ...]:
     """Where a file goes: another name beside it, or a folder."""
     old = PurePosixPath(str(known.get("file_path") or ""))
-    said = naming.bare(dictated(text))
-    folder = naming.chosen(text, known.get("files") or (), folders=True).only or ""
-    if folder.endswith("/"):
-        return (shlex.quote(f"{folder}{old.name}"),)
+    if folder := _folder_meant(text, known):
+        return (shlex.quote(f"{folder}/{old.name}"),)
     name = filenames.written(text, known.get("files") or ())
     name += "" if "." in name.rpartition("/")[2] else old.suffix
+    said = naming.bare(dictated(text))
     return (shlex.quote(name if "/" in name else str(old.parent / name)),) if said else ()
+
+
+def _folder_meant(text: str, known: Known) -> str:
+    """The folder that something goes to: one that is there, or a new one that is called so."""
+    files = known.get("files") or ()
+    made = str(known.get("last_folder") or "")  # "in there", of one just made
+    if made and (naming.points_there(text) or PurePosixPath(made).name in naming.pieces(text)):
+        return made
+    new = filenames.folder(text)
+    there = naming.chosen(text, files, folders=True).only or ""
+    if there.endswith("/") and (not new or PurePosixPath(there).name == PurePosixPath(new).name):
+        return there.rstrip("/")
+    several = bool(known.get("file_paths"))
+    name = new or (filenames.written(text, files) if several and "." not in dictated(text) else "")
+    if not name or "/" in name:
+        return name
+    # Beside what is moved, where that is all in one folder.
+    paths = [str(one) for one in known.get("file_paths") or [known.get("file_path") or ""]]
+    above = {str(PurePosixPath(one).parent) for one in paths if one}
+    inside = above.pop() if len(above) == 1 else "."
+    return name if inside == "." else f"{inside}/{name}"
+
+
+def _room(text: str, known: Known) -> tuple[str, ...]:
+    """What makes the folder first, where it is not there."""
+    folder = _folder_meant(text, known)
+    there = any(str(one).startswith(f"{folder}/") for one in known.get("files") or ())
+    return (f"mkdir -p -- {shlex.quote(folder)} && " if folder and not there else "",)
+
+
+def _folder(text: str, known: Known) -> tuple[dict[str, str], ...]:
+    """A folder, where a file seemed to be meant."""
+    said = str(known["said"])
+    name = (
+        filenames.folder(said) if filenames.folder(text) or filenames.folder(said) in text else ""
+    )
+    return ({"folder": name, "file": filenames.folder_around(said)},) if name else ()
+
+
+_STARTS = re.compile(
+    r"(?i)\b(?:run|running|start|starting|execute|launch|command|script|program)\b"
+)
+
+
+def _asked_value(text: str, known: Known) -> tuple[dict[str, str], ...]:
+    """ "Which version of the image is it on": nothing is run for that."""
+    what = str(known.get("what") or "")
+    asks = utterances.questions(text) and not _STARTS.search(text) and not known.get("file")
+    return ({"what": what},) if asks and what and _of_setting(text) else ()
+
+
+_OF_GIT = re.compile(
+    r"(?i)\b(?:git|commit\w*|branch\w*|chang\w*|diff\w*|status|who|whose|when|push\w*|pull\w*|merg\w*|log|"
+    r"histor\w*|stag\w*|stash\w*|tag\w*|repo\w*|edit\w*|touch\w*|version\w*|new|since|work\w*)\b"
+)
+
+
+def _of_a_file(text: str, known: Known) -> tuple[dict[str, str], ...]:
+    """ "What's the last thing on it": of what a file says, and nothing of its history."""
+    asks = utterances.questions(text) and not _OF_GIT.search(text)
+    return ({"file": str(known.get("file") or ""), "about": text},) if asks else ()
+
+
+def _of_setting(text: str) -> bool:
+    return re.match(r"(?i)\W*(?:and |also |then |so )*(?:which|what|how many)\b", text) is not None
+
+
+def _name_spelt(text: str, known: Known) -> tuple[str, ...]:
+    """A name as a whole, however common its words are: `do_stuff`, `user_name`."""
+    parts = naming.pieces(naming.name_said(text))
+    close = "[_-]?".join(map(re.escape, parts))
+    return (rf"\b{close}\b", *_spelt(text, known)) if parts else ()
+
+
+def _new_folder(text: str, known: Known) -> tuple[str, ...]:
+    inside = str(known.get("file_path") or "").rstrip("/")
+    name = filenames.written(text, known.get("files") or ()) or text
+    return (shlex.quote(f"{inside}/{name}" if inside else name),) if name else ()
 
 
 _KINDS_OF_FILES = re.compile(
@@ -488,7 +565,33 @@ _SAYING = re.compile(
 
 
 _LISTED = r"(?:bullets?|bullet points?|items?|points?|lines|entries|tasks|list)"
-_SEVERAL = re.compile(rf"(?i)\b{_LISTED}\b")
+_SEVERAL = re.compile(
+    rf"(?i)\b{_LISTED}\b|\b(?:one|each|all) (?:on|in) (?:each|every|its own|a|their own|"
+    rf"separate) lines?\b|"
+    r"\b(?:one|a line) (?:per line|each)\b"
+)
+_LEAVES_OUT = re.compile(
+    r"(?i)\b(?:leav\w+ out|ignor(?:es|ing)|exclud\w+|skip\w*|keep\w* out|with|listing|"
+    r"containing|"
+    r"saying)\s+(?P<what>[^.!?]*(?:\.\w[^.!?]*)*)"
+)
+
+
+def _ignored(text: str, said: str) -> str:
+    """What an ignore file leaves out, one a line, each as it is written."""
+    told = _LEAVES_OUT.search(said)
+    whole = told["what"] if told else text
+    whole = re.sub(r"(?i)\s+(?:in(?:side)? (?:it|there)|please)$", "", whole.strip(" ."))
+    made = list[str]()
+    for one in re.split(r",\s*(?:and\s+)?|\s+and\s+", whole):
+        name = filenames.joined(re.sub(r"(?i)^(?:the|all|any|my|our|both)\s+", "", one.strip()))
+        folder = re.sub(r"(?i)\s+(?:folder|directory)s?$", "", name)
+        plain = re.sub(r"(?i)\s+(?:files?|stuff)$", "", folder)
+        if plain.strip():
+            made.append("_".join(plain.split()) + ("/" if folder != name else ""))
+    return "".join(f"{one}\n" for one in made)
+
+
 _HEADED = re.compile(rf"(?i)^(?:\w+ )?{_LISTED}\W*(?:of|with)?\s*")
 
 
@@ -516,6 +619,9 @@ def _text(text: str, known: Known) -> tuple[str, ...]:
     where somebody has to think of it."""
     suffix = PurePosixPath((_new_path(str(known.get("file") or ""), known) or ("",))[0]).suffix
     text = _to_the_end(text, str(known["said"]))
+    if (_new_path(str(known.get("file") or ""), known) or ("",))[0].endswith("ignore"):
+        listed = _ignored(text, str(known["said"]))
+        return (listed,) if listed else ()
     if suffix in _PROSE and (items := _bullets(text, suffix, str(known["said"]))):
         return (items,)
     if suffix in _PROSE:
@@ -558,6 +664,24 @@ def _of_those(text: str, known: Known) -> tuple[dict[str, str], ...]:
     return ({"file": "it", "about": about},) if about else ()
 
 
+_ASKS_WHICH = re.compile(
+    r"(?i)\b(?:how many|count|number of|which|who|whose|what|list|show me|any(?:one|body)?)\b"
+)
+
+
+def _bounded(text: str, known: Known) -> tuple[dict[str, str], ...]:
+    """Rows with a number over or under one that is said: "how many are over fifty"."""
+    asks = _ASKS_WHICH.search(text) and not re.search(
+        r"(?i)\blines?\b|\bfiles\b|\bdo i owe\b", text
+    )
+    return ({"what": text, "file": ""},) if asks and limit(text) else ()
+
+
+def _compared(text: str, known: Known) -> tuple[dict[str, str], ...]:
+    two = filenames.compared(text)
+    return ({"file": two[0], "other": two[1]},) if two else ()
+
+
 WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "spelt": _spelt,
     "setting": _settings,
@@ -577,6 +701,22 @@ WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "column": _column,
     "units": _units,
     "of_those": _of_those,
+    "bounded": _bounded,
+    "folder": _folder,
+    "other_work": lambda text, known: ({},) if utterances.of_other_work(text) else (),
+    "only_wrong": lambda text, known: ({},) if utterances.only_complains(text) else (),
+    "asked_value": _asked_value,
+    "of_a_file": _of_a_file,
+    "name_spelt": _name_spelt,
+    "new_folder": _new_folder,
+    "room": _room,
+    "folder_path": lambda text, known: (shlex.quote(_folder_meant(text, known)),),
+    # `mv -n` leaves what would be written over, and says nothing.
+    "all_gone": lambda text, known: (
+        " && ".join(f"[ ! -e {shlex.quote(str(one))} ]" for one in known["file_paths"]),
+    ),
+    "each_quoted": lambda text, known: (shlex.join(map(str, known["file_paths"])),),
+    "compared": _compared,
     "figures": _figures,
     "story": _story,
     "as_file": _as_file,

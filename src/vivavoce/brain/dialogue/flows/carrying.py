@@ -19,6 +19,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import Any
 
 from vivavoce.brain.dialogue.flows.arguments import Missing, made
@@ -65,6 +66,8 @@ class Scene(Record):
     """What came of sums and counts, the last at the end: "and that times two", "the total"."""
     asked: str = ""
     """What was asked last of something in the files."""
+    folder: str = ""
+    """The last one that was made: "in there"."""
     value: str = ""
     """What was told last as an answer, as it is written there: "that name", "that number"."""
 
@@ -178,6 +181,10 @@ def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Step
         for name, value in known.items()
         if name not in flow.slots or flow.slots[name].kind != "file" or value != known.get("what")
     }
+    if "from" in flow.slots and "what" not in known and "from" in known:
+        known["what"] = known["from"]
+    if "from" in flow.slots and (wrong := naming.misspelt_word(said)):
+        known["what"] = wrong
     spoken = [n for n, v in known.items() if _is_words(flow, n) and not isinstance(v, list)]
     known |= {name: naming.amended(str(known[name]), said) for name in spoken}
     known |= {name: naming.whole_figure(str(known[name]), said) for name in spoken}
@@ -199,7 +206,7 @@ def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Step
     written = {f"{name}_written": naming.literal(str(known[name])) for name in spoken}
     if flow.careful and _TAKEN_BACK.search(said):
         return End({"status": "dropped", "told": "All right, I leave it."}, scene)
-    last = {"numbers": scene.numbers, "last": scene.name}
+    last = {"numbers": scene.numbers, "last": scene.name, "last_folder": scene.folder}
     known = {"said": said, **last, **written, **known}
     for name, template in flow.makes.items():
         with suppress(Missing):
@@ -319,6 +326,7 @@ def _seen(running: Running, found: Mapping[str, Any]) -> Scene:
         name=str(found.get("called") or "")
         or (naming.bare(str(running.known["what"])) if named else scene.name),
         numbers=scene.numbers if number is None else (*scene.numbers, str(number))[-_NUMBERS:],
+        folder=str(found.get("made_folder") or scene.folder),
         value=str(found.get("value") or scene.value),
     )
 
@@ -493,6 +501,10 @@ def _path(flow: Flow, name: str, said: str, running: Running) -> Running | Next 
     if naming.points_at_one(said):
         needed = _needed(flow, name)
         return _ask(flow, running, name) if needed else _with(running, {f"{name}_none": True})
+    if slot.of == "several" and not running.looked:
+        return _look(running, name)
+    if slot.of == "several" and (several := naming.several(said, scene.files)):
+        return _with(running, {f"{name}_path": several[0], f"{name}_paths": list(several)})
     choice = naming.chosen(said, scene.files, folders=slot.many)
     if flow.careful and choice.only and not naming.names_it(said, choice.only):
         choice = naming.Choice(())  # nothing is lost that was not named
@@ -520,6 +532,17 @@ def _look(running: Running, name: str) -> Next:
 def _mentioned(flow: Flow, name: str, running: Running) -> Running | Next | End:
     """Not in its slot, but perhaps in the sentence; or the file that the talk is about."""
     scene, said, needed = running.scene, running.known["said"], _needed(flow, name)
+    if flow.slots[name].of in ("table", "beside") and not running.looked:
+        return _look(running, name)
+    if flow.slots[name].of == "table":
+        return _table_meant(flow, name, running)
+    if flow.slots[name].of == "beside":
+        first = PurePosixPath(str(running.known.get("file_path") or ""))
+        there = [PurePosixPath(one) for one in scene.files if one != str(first)]
+        alike = [one for one in there if one.parent == first.parent and one.suffix == first.suffix]
+        if len(alike) == 1:
+            return _with(running, {f"{name}_path": str(alike[0])})
+        return _ask(flow, running, name)
     if one := naming.pointed_file(said, scene.listed, scene.file):
         return _with(running, {f"{name}_path": one})
     anywhere = needed or flow.slots[name].of == "any"
@@ -538,6 +561,22 @@ def _mentioned(flow: Flow, name: str, running: Running) -> Running | Next | End:
         soft = replace(running, soft=(*running.soft, f"{name}_path"))
         return _with(soft, {f"{name}_path": path})
     return _with(running, {f"{name}_none": True})
+
+
+def _table_meant(flow: Flow, name: str, running: Running) -> Running | End:
+    """The one table that there is, that is named, or that was just spoken of."""
+    scene, said = running.scene, running.known["said"]
+    there = [one for one in scene.files if one.endswith(TABLES)]
+    spoken = set(map(naming.stem, naming.pieces(said)))
+    named = [
+        one for one in there if {*map(naming.stem, naming.pieces(PurePosixPath(one).stem))} & spoken
+    ]
+    for fits in (naming.mentioned(said, there, anywhere=True).fits, named, there):
+        if len(fits) == 1:
+            return _with(running, {f"{name}_path": fits[0]})
+    if scene.file in there and not named:
+        return _with(running, {f"{name}_path": scene.file})
+    return _which(flow, running, list(named or there)) if there else _ask(flow, running, name)
 
 
 _POINTS_BACK = re.compile(

@@ -154,7 +154,8 @@ def _one_for_another(
 
 _ALL_OVER = re.compile(
     r"(?i)\b(?:everywhere|wherever|throughout|all (?:over|of them|files|through)|"
-    r"every (?:file|place))\b"
+    r"(?:in |on )?(?:every|each|all)(?: of)?(?: the| my| our)? (?:files?|places?|pages?|"
+    r"documents?|ones?))\b"
 )
 
 
@@ -194,6 +195,11 @@ def line_within(output: str, known: Known) -> Mapping[str, Any] | None:
     if not group or not found.sure:
         there = [Match(path, at, line) for at, line in enumerate(lines, 1) if line.strip()]
         return _one_for_another(there, lines, known)
+    if (several := _of_one_head(group, known)) is not None:
+        group = several
+    if (names := _share_a_word(group, known)) and not old:
+        return {"ask": "section", "called": bare(str(known.get("what"))), "lacking": "",
+                "sections": f"“{joined(names, 'or')}”"}  # fmt: skip
     if len({one.name for one in group}) > 1:  # named by what they lie in: that it fits decides
         able = [one for one in group if typed(one.value) and fitting(one.name, one.value, known)]
         to = {*pieces(str(known.get("to") or ""))}
@@ -207,6 +213,28 @@ def line_within(output: str, known: Known) -> Mapping[str, Any] | None:
     if len(group) > 1 or found.lacking:
         return _which_of(found, group)
     return _edits(lines, group, path, known)
+
+
+def _of_one_head(group: Sequence[Place], known: Known) -> list[Place] | None:
+    """ "The retries" are `max_retries` rather than `retry_delay`: what a name ends with is what it
+    is the name of. Or the one that was named when it was asked which."""
+    said = [stem(one) for one in telling(str(known.get("what") or ""))]
+    if len({one.name for one in group}) < 2 or not said:
+        return None
+    if of := {stem(one) for one in pieces(str(known.get("section") or ""))}:
+        rates = [len(of & {*map(stem, pieces(one.name))}) for one in group]
+        best = [one for one, rate in zip(group, rates, strict=True) if rate and rate == max(rates)]
+        return best if len({one.name for one in best}) == 1 else None
+    heads = [one for one in group if stem(pieces(one.name)[-1]) == said[-1]]
+    return heads if heads and len(heads) < len(group) else None
+
+
+def _share_a_word(group: Sequence[Place], known: Known) -> list[str]:
+    """The names of several settings of which the one word that was said is a part."""
+    said = [stem(one) for one in telling(str(known.get("what") or ""))]
+    names = list(dict.fromkeys(plain_name(one.name) for one in group))
+    shared = len(said) == 1 and all(said[0] in map(stem, pieces(one)) for one in names)
+    return names if shared and 1 < len(names) <= _MOST_NAMED else []
 
 
 _MOVED = r"(?:moved|moves|moving|relocat\w+|emigrated|travel\w*|flew|drove)\b[^.!?,]{0,20}?"
@@ -359,6 +387,8 @@ def _replaced(
         if not hits:
             continue
         paths = list(dict.fromkeys(m.path for m, _ in hits))
+        if len(paths) > 1 and _ALL_OVER.search(str(known["said"])):
+            return _everywhere([m for m, _ in hits], hits[0][1][0], bare(new), str(known["said"]))
         if len(paths) > 1:
             return {"choices": paths}
         if len(hits) > 1 and (made := _of_these(hits, old, new, known)) is not None:
@@ -422,8 +452,23 @@ def _respelt(there: Sequence[Match], right: str) -> Mapping[str, Any] | None:
     if len({one[0].lower() for _, one, _ in found}) != 1:
         return None
     match, one, word = found[0]
+    if len(found) > 1:
+        return _every_one(found)
     text = match.text[: one.start()] + cased_like(one[0], word) + match.text[one.end() :]
-    return edit_of(match, text, one[0], one[0])
+    return {**edit_of(match, text, one[0], one[0]), "new_text": cased_like(one[0], word)}
+
+
+def _every_one(found: Sequence[tuple[Match, re.Match[str], str]]) -> Mapping[str, Any] | None:
+    """A word that is wrong in several places is put right in all of them, however it begins."""
+    (_, one, word), paths = found[0], list(dict.fromkeys(match.path for match, _, _ in found))
+    old, new = one[0], cased_like(one[0], word)
+    if len({each[0] for _, each, _ in found}) > 1:  # "Seperate" and "seperate"
+        if old[:1].lower() != new[:1].lower():
+            return None
+        old, new = old[1:].lower(), new[1:].lower()
+    edit = {"path": paths[0], "old": old, "new": new, "name": one[0], "before": one[0]}
+    told = {"old_word": one[0].lower(), "new_word": word.lower()}
+    return {**edit, **told, "all": True, "paths": paths}
 
 
 def edit_of(
@@ -454,7 +499,8 @@ def changed(output: str, known: Known) -> Mapping[str, Any] | None:
         line = spoken_row(now[1], str(known.get("path") or "")) or prose(now[1])
         told = f"Changed. {place} now says: {sentence(clipped(line))}"
     else:
-        told = f"Changed {before} to {known.get('to_written') or known.get('to')} in {place}."
+        new = known.get("to_written") or known.get("to") or known.get("new_text")
+        told = f"Changed {before} to {new} in {place}."
     return {"told": told, **undo(known)}
 
 

@@ -369,30 +369,32 @@ def _new_lines(last: str, lines: Sequence[str], known: Known) -> list[str]:
     text = punctuated(dictated(str(known.get("what") or ""))).strip().strip('"“”')
     there = [line for line in lines if line.strip() and not line.startswith("#")]
     names = len(there) > 1 and not any(" " in line.strip() for line in there)
-    text = filenames.without_manner(text) if names else text
+    whole, text = text, filenames.without_manner(text) if names else text
+    manner = whole[len(text) :] if whole.startswith(text) else ""
     parts = [part for part in _APART.split(text) if part]
     short = all(len(part.split()) <= _FEW_WORDS for part in parts)
     several = bool(_EACH_ITS_LINE.search(str(known["said"]))) or names
     if not (len(parts) > 1 and several and short):
         parts = [text]
     if names:
-        parts = [_as_name(part, known.get("files") or ()) for part in parts]
+        parts = [_as_name(part, known.get("files") or (), manner) for part in parts]
     made = list[str]()
     for part in parts:
         made.append(line_for(made[-1] if made else last, part))
     return made
 
 
-def _as_name(text: str, files: Sequence[str]) -> str:
+def _as_name(text: str, files: Sequence[str], manner: str = "") -> str:
     """Words as one name, for a file that has nothing but names: that of a file or a folder which is
-    there, or in one."""
+    there, or in one. `manner`: how it is written, where that was said."""
     text = re.sub(r"(?i)^(?:the|a|my|our)\s+|\s+(?:folder|directory|file)$", "", text)
     said = pieces(text)
     above = [str(one) for file in files for one in PurePosixPath(file).parents]
     for path in (*files, *above):
         if pieces(PurePosixPath(path).name) == said:
             return path
-    return text if len(text.split()) == 1 or not said else filenames.written(text, files)
+    plain = len(text.split()) == 1 or not said
+    return text if plain else filenames.written(f"{text}{manner}", files)
 
 
 def line_for(last: str, text: str) -> str:
@@ -455,6 +457,8 @@ def content(output: str, known: Known) -> Mapping[str, Any] | None:
         return {"told": f"{name} is empty.", "path": path}
     if re.match(r"\S+ is binary|\S+: a picture", text):
         return {"told": sentence(clipped(text)), "path": path}
+    if (script := _commands(text, path)) and _WHAT_IT_RUNS.search(str(known["said"])):
+        return {"told": f"{name} {script}", "path": path}
     if some := _by_tick(text, name, str(known["said"])):
         return {"told": some, "path": path}
     if some := _some_lines(text, known["said"]) or _part(text, known, path):
@@ -469,6 +473,30 @@ def content(output: str, known: Known) -> Mapping[str, Any] | None:
     told = answer or f"I don't find that in {name}. {whole}"
     point = evidence(text, path, str(known["said"]))
     return {"point": point, "instead": {"told": told, "path": path}}
+
+
+_WHAT_IT_RUNS = re.compile(
+    r"(?i)\bwhat(?:['’]s)? (?:does|do|is|will|would|happens)\b[^?.!]*\b(?:do|does|doing|happens|"
+    r"for)\b|"
+    r"\b(?:explain|talk me through|walk me through|tell me what|in (?:plain|normal|simple|human) )"
+)
+_NO_COMMAND = re.compile(
+    r"^\s*(?:#|set\s+[-+]|(?:if|then|else|elif|fi|do|done|for|while|case|esac|function|local|export)\b|[{}]|"
+    r"\w+=\S*\s*$|\w+\(\)|$)"
+)
+
+
+def _commands(text: str, path: str) -> str:
+    """What a shell script says of itself, and what it runs, in its own words; empty for others."""
+    if PurePosixPath(path).suffix not in (".sh", ".bash", ".zsh"):
+        return ""
+    lines = text.split("\n")
+    about = [prose(one).lstrip("# ") for one in lines if re.match(r"\s*#(?!!)", one)]
+    runs = [clipped(one.strip()) for one in lines if not _NO_COMMAND.match(one)]
+    said = f"says of itself: {sentence(' '.join(about[:FEW]))} It" if about else ""
+    more = len(runs) - 2 * FEW
+    listed = joined([*runs[: 2 * FEW], *([f"{more} more"] if more > 0 else [])], "and then")
+    return f"{said} runs {listed}.".strip() if runs else ""
 
 
 _OPEN = re.compile(

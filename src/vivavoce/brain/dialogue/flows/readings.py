@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from vivavoce.brain.dialogue import times
-from vivavoce.brain.dialogue.flows import changing, files, tables, text, values
+from vivavoce.brain.dialogue.flows import changing, comparing, files, tables, text, values
 from vivavoce.brain.dialogue.flows.results import (
     ASKING,
     CUT,
@@ -307,6 +307,22 @@ def gone(output: str, known: Known) -> Mapping[str, Any] | None:
     return {"told": f"{old.name} is now {where_to}.", "path": to}
 
 
+def folder_made(output: str, known: Known) -> Mapping[str, Any] | None:
+    if not ended(output).ok:
+        return command(output, known)
+    path = shlex.split(str(known.get("command") or ""))[-1]
+    return {"told": f"The folder {path} is there now.", "made_folder": path}
+
+
+def several_moved(output: str, known: Known) -> Mapping[str, Any] | None:
+    if not ended(output).ok:
+        return {"told": "Not all of them could be moved: there may be one of that name already."}
+    said, paths = str(known.get("command") or ""), [str(one) for one in known["file_paths"]]
+    to = shlex.split(said.partition("mv -n -- ")[2].partition(" && [")[0])[-1]
+    names = joined([spoken_path(one, paths) for one in paths])
+    return {"told": f"{names} are in {to} now.", "path": f"{to}/{PurePosixPath(paths[0]).name}"}
+
+
 def page(output: str, known: Known) -> Mapping[str, Any] | None:
     """The sentences of a page that answer, or its first."""
     head, _, text = output.partition("\n\n")
@@ -432,6 +448,8 @@ READINGS: Mapping[str, Reading] = {
         text.nearest,
         tables.column,
         tables.rows_meant,
+        comparing.first_of_two,
+        comparing.compared,
         text.count,
         values.setting,
         changing.line_to_change,
@@ -460,6 +478,8 @@ READINGS: Mapping[str, Reading] = {
         runner,
         repository,
         gone,
+        folder_made,
+        several_moved,
         page,
         hits,
         task_started,

@@ -27,7 +27,14 @@ from vivavoce.brain.dialogue.flows.written import (
 from vivavoce.language.en.naming import bare, becomes, literal, pieces, stem, telling
 from vivavoce.language.en.numbers import numbers_in
 from vivavoce.language.en.pointing import without_what_stays
-from vivavoce.language.en.quantities import over_column, with_alike, written_like
+from vivavoce.language.en.quantities import (
+    Limit,
+    limit,
+    over_column,
+    rate_between,
+    with_alike,
+    written_like,
+)
 from vivavoce.wire.values import Value
 
 TABLES = (".csv", ".tsv")
@@ -268,6 +275,53 @@ _TRUE = {"yes": True, "y": True, "true": True, "x": True, "1": True, "done": Tru
 _TRUTH = _TRUE | {"no": False, "n": False, "false": False, "": False, "0": False, "-": False}
 
 
+_ANSWERED = re.compile(
+    r"(?i)\b(?:said|say|says|saying|answered|answers?|replied|replies|put|marked|with|a|it says)\s+"
+    r"[\"'“]?(?P<answer>yes|no|maybe)\b(?! (?:one|more|idea|way))"
+)
+"""What people were asked, and what stands in a table for it."""
+_OF_YEARS = range(1500, 2200)
+
+
+def _bounded(
+    head: Sequence[str], columns: Mapping[int, Sequence[str]], bound: Limit, said: str, path: str
+) -> tuple[int, list[bool]]:
+    """Of each row whether its number is within the bound, and of which column. Nothing where it is
+    not clear which column is meant."""
+    amounts = {at: [*map(_amount_or_year, cells_)] for at, cells_ in columns.items()}
+    numeric = [at for at, own in amounts.items() if own and None not in own]
+    # What a table is called is no column: "fewer than five of in the prices".
+    words = with_alike({*map(stem, pieces(said))} - {*map(stem, pieces(path))})
+    named = [at for at in numeric if {*map(stem, pieces(head[at]))} & words]
+    by_unit = {
+        at: rate
+        for at in numeric
+        for part in pieces(head[at])
+        if (rate := rate_between(bound.unit, part)) is not None
+    }
+    if len(named) > 1:  # "in stock, and under five pounds"
+        named = [at for at in named if at in by_unit] or named
+    if len(named) != 1 and len(by_unit) == 1:
+        named = [*by_unit]
+    if not named and not bound.special:
+        plain = [at for at in numeric if at or len(head) == 1]
+        dated = bound.bound in _OF_YEARS
+        years = [at for at in plain if all(int(one or 0) in _OF_YEARS for one in amounts[at])]
+        named = years if dated else [at for at in plain if at not in years]
+    if len(named) != 1:
+        return -1, []
+    (at,) = named
+    cents = any("." in cell for cell in columns[at])
+    rate = by_unit.get(at, 1.0)
+    return at, [bound.holds(one or 0.0, cents=cents, rate=rate) for one in amounts[at]]
+
+
+def _amount_or_year(cell: str) -> float | None:
+    """Of a date its year."""
+    dated = re.fullmatch(r"((?:1[5-9]|20|21)\d\d)-\d\d(?:-\d\d)?", cell)
+    return float(dated[1]) if dated else _amount(cell)
+
+
 _ANY_ROW = {
     stem(one) for one in ["item", "row", "entry", "record", "line", "thing", "data", "table", "csv"]
 }
@@ -275,18 +329,30 @@ _ANY_ROW = {
 
 
 def rows_meant(output: str, known: Known) -> Mapping[str, Any] | None:
-    """How many rows of a table are as it was said: a cell says so ("weak", "gold"), or a column of
-    yes and no is called so ("haven't paid")."""
-    path, said = str(known.get("where_path") or ""), str(known["said"])
+    """How many rows of a table are as it was said: a cell says so ("weak", "gold"), a column of yes
+    and no is called so ("haven't paid"), or a number is so large ("over fifty")."""
+    path = str(known.get("where_path") or known.get("file_path") or "")
     head, rows = rows_in(CUT.sub("", output), path)
     if not head or not rows or CUT.search(output):
         return None
+    answer = _ANSWERED.search(str(known["said"]))
+    said = _ANSWERED.sub(" ", str(known["said"]))
     words = {*map(stem, telling(said))} - {*map(stem, pieces(path))}
+    words |= {answer["answer"].lower()} if answer else set()
     columns = {at: [row[at].strip() if at < len(row) else "" for row in rows]
                for at in range(len(head))}  # fmt: skip
     called = [at for at, name in enumerate(head) if {*map(stem, pieces(name))} & words]
     flags = [at for at in called if all(cell.casefold() in _TRUTH for cell in columns[at])]
+    flags = [] if answer else flags
     denied, meant = _NEGATED.search(said) is not None, list[list[bool]]()
+    bound, by = limit(said), ""
+    if bound is not None:
+        at, holding = _bounded(head, columns, bound, said, path)
+        if not holding:
+            return None
+        meant.append(holding)
+        by = f", by {plain_name(head[at])}" if head[at] else ""
+        denied, columns = False, {n: cells_ for n, cells_ in columns.items() if n != at}
     for at, column_ in columns.items():
         if at in flags:
             meant.append([_TRUTH[cell.casefold()] is not denied for cell in column_])
@@ -298,7 +364,7 @@ def rows_meant(output: str, known: Known) -> Mapping[str, Any] | None:
     fitting = [all(one) for one in zip(*meant, strict=True)]
     there = [row[0] for row, one in zip(rows, fitting, strict=True) if one and row]
     some = f": {joined(there)}" if 0 < len(there) <= FEW else ""
-    told = f"{len(there)} of the {counted(len(rows), 'row')} in {spoken_path(path)}{some}."
+    told = f"{len(there)} of the {counted(len(rows), 'row')} in {spoken_path(path)}{by}{some}."
     return {"told": told, "path": path, "count": len(there)}
 
 

@@ -26,6 +26,7 @@ from vivavoce.brain.dialogue.flows.results import (
 )
 from vivavoce.language.en.naming import (
     bare,
+    name_said,
     named_in,
     pieces,
     stem,
@@ -52,7 +53,7 @@ def places(output: str, known: Known) -> Mapping[str, Any] | None:
     there = counting(found, known)
     if not there:
         return None
-    name, said = bare(str(known.get("what") or "it")), known["said"]
+    name, said = bare(str(known.get("what") or "it")), _SEARCHING.sub(",", str(known["said"]))
     defined = [m for m in there if _defines(m.text, name)]
     if _ASKS_NAME.search(said) and (called := _names_of(there)):
         told = f"It's called {joined(list(called)[:FEW], 'or')}, in {where(list(called.values()))}."
@@ -100,6 +101,11 @@ def nearest(output: str, known: Known) -> Mapping[str, Any] | None:
     return {"told": told, "called": word, "count": len(there), **_spots(there)}
 
 
+_SEARCHING = re.compile(
+    r"(?i),\s*(?:um+ |er+ |uh+ )?what(?:['’]s| is| was| do you call|s) (?:it|that|they|its name)"
+    r"(?: called| again| name)?\s*,"
+)
+"""Said while one looks for a word: "which files use, what's it called, parse tide"."""
 _ASKS_NAME = re.compile(
     r"\bwhat(?:'s| is| was|s)?\b.*\b(?:called|named?)\b|\bwhich (?:function|method|class)\b", re.I
 )
@@ -292,8 +298,8 @@ _BEHIND = re.compile(
 def spots(output: str, known: Known) -> Mapping[str, Any] | None:
     """Where a name stands, exactly as it is written; or that it is not a simple matter."""
     there = matches_in(output)
-    name = bare(str(known.get("whole_name") or known.get("what") or ""))
-    to = bare(_BEHIND.split(str(known.get("to") or ""))[0])
+    name = name_said(str(known.get("whole_name") or known.get("what") or ""))
+    to = name_said(_BEHIND.split(str(known.get("to") or ""))[0])
     parts = "[_-]?".join(map(re.escape, pieces(name)))
     forms = Counter(
         one for m in there.there for one in re.findall(rf"(?<!\w){parts}(?!\w)", m.text, re.I)
@@ -333,4 +339,5 @@ def renamed(output: str, known: Known) -> Mapping[str, Any] | None:
     paths = list(known.get("paths") or [])
     files = joined([spoken_path(path, paths) for path in paths[:FEW]])
     files += f" and {len(paths) - FEW} more" if len(paths) > FEW else ""
-    return {"told": f"{known['old']} is now {known['new']}, in {files}.", "undo_files": paths}
+    old, new = (known.get(f"{one}_word") or known[one] for one in ("old", "new"))
+    return {"told": f"{old} is now {new}, in {files}.", "undo_files": paths}

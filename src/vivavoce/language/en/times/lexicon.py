@@ -242,6 +242,7 @@ PREPOSITIONS = CLOCK_PREPOSITIONS | words("on in for over during within of since
 DETERMINERS = words("the this that a an my our your")
 HESITATIONS = words(
     "um uh er erm uhm hmm hm ah oh ooh ugh eh like well so yeah yes yep ok okay right please "
+    "bloody flipping flaming blasted ruddy sodding damn damned goddamn freaking effing fucking "
     "just maybe perhaps say only exactly precisely sharp dot ish roughly round approx probably "
     "possibly sometime anytime there then love dear mate let's let lets let's actually anyway "
     "also again instead about around approximately"

@@ -1,0 +1,220 @@
+"""Bounds for numbers, conditions, folders, two files, and where a correction ends: what the words
+say, in several wordings each."""
+
+from __future__ import annotations
+
+import pytest
+
+from vivavoce.language.en import elsewhere, mentions
+from vivavoce.language.en.filenames import compared, folder, folder_around, written
+from vivavoce.language.en.naming import misspelt_word, name_said, several
+from vivavoce.language.en.quantities import limit
+from vivavoce.language.en.utterances import (
+    away_with_it,
+    back_to,
+    conditional,
+    first_sentences,
+    has_to_move,
+    of_other_work,
+    only_complains,
+    subject_of_time,
+    wants_nudge,
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "inside", "outside"),
+    [
+        ("how many are over fifty", 51, 50),
+        ("fewer than a dozen and a half, so under eighteen", 17, 18),
+        ("at least two hundred and forty", 240, 239),
+        ("no more than nine", 9, 10),
+        ("between ten and twenty metres", 20, 21),
+        ("fifteen or more", 15, 14),
+        ("planted after nineteen eighty", 1981, 1980),
+        ("exactly four of them", 4, 5),
+    ],
+)
+def test_a_bound_holds_for_the_numbers_that_it_is_said_of(
+    said: str, inside: float, outside: float
+) -> None:
+    bound = limit(said.rsplit(", so ", maxsplit=1)[-1])
+    assert bound is not None
+    assert bound.holds(inside, cents=False)
+    assert not bound.holds(outside, cents=False)
+
+
+@pytest.mark.parametrize(
+    "said", ["how many are there", "after the meeting", "over the hill", "at five o'clock"]
+)
+def test_no_bound_is_heard_where_none_is(said: str) -> None:
+    assert limit(said) is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "delete the dump, but only if there is a copy",
+        "if they pass, bin the old one",
+        "drop the picnic if it rains",
+        "rename it unless somebody else did",
+    ],
+)
+def test_a_condition_is_one(said: str) -> None:
+    assert conditional(said, said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "delete the dump if you would",
+        "bin it, if you don't mind",
+        "see if the tests pass",
+        "if possible move it",
+        "tell me if it's there",
+    ],
+)
+def test_manners_and_questions_are_no_condition(said: str) -> None:
+    assert not conditional(said, said)
+
+
+def test_what_is_to_be_written_down_is_no_condition() -> None:
+    said = "add a line, if it rains we meet indoors"
+    assert not conditional(said, said, ["if it rains we meet indoors"])
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "inside"),
+    [
+        ("a folder called old maps", "old_maps", ""),
+        ("a new directory, photos slash spring", "photos/spring", ""),
+        ("a folder for the invoices in docs", "invoices", "docs"),
+        ("an archive folder please", "archive", ""),
+        ("two files are in the lang folder, English and German", "", ""),
+    ],
+)
+def test_a_folder_is_heard_with_its_name(said: str, name: str, inside: str) -> None:
+    made = folder(said)
+    assert made == name or (not name and made in ("", "lang"))
+    assert folder_around(said) == inside or not name
+
+
+@pytest.mark.parametrize(
+    ("said", "two"),
+    [
+        ("what's the difference between dev dot yaml and live dot yaml", ("dev.yaml", "live.yaml")),
+        ("which keys are in en dot json but not in de dot json", ("en.json", "de.json")),
+        ("what is missing from the Polish file", ("Polish file", "")),
+        ("are menu dot txt and old dot txt the same", ("menu.txt", "old.txt")),
+        ("what's the difference between a list and a tuple", None),
+        ("what's the difference between main and my branch", None),
+    ],
+)
+def test_two_files_are_heard_where_they_are_compared(
+    said: str, two: tuple[str, str] | None
+) -> None:
+    assert compared(said) == two
+
+
+def test_as_many_files_as_were_said_are_meant_or_none() -> None:
+    files = ["a/may-1.png", "a/may-2.png", "a/june.png", "b/2023-q1.csv", "b/2023-q2.csv"]
+    assert several("the two May pictures", files) == ("a/may-1.png", "a/may-2.png")
+    assert several("both from twenty twenty-three", files) == ("b/2023-q1.csv", "b/2023-q2.csv")
+    assert several("the three May pictures", files) == ()
+    assert several("the June picture", files) == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("requirements dot txt T X T", "requirements.txt"),
+        ("hello dot py, Python one", "hello.py"),
+        ("shift swap dot md", "shift_swap.md"),
+        ("a git ignore dot env", ".gitignore"),
+    ],
+)
+def test_a_name_ends_with_its_ending(said: str, name: str) -> None:
+    assert written(said) == name
+
+
+def test_a_name_is_all_its_words_and_not_its_kind() -> None:
+    assert name_said("the key user name") == "user name"
+    assert name_said("do stuff") == "do stuff"
+    assert name_said("load marks, with an underscore") == "load marks"
+
+
+@pytest.mark.parametrize(
+    ("said", "word"),
+    [
+        ("I've spelt separate wrong in there", "separate"),
+        ("someone put address with only one D", "address"),
+        ("we misspelled rehearsal on the page", "rehearsal"),
+        ("the word is long", ""),
+    ],
+)
+def test_the_word_that_is_wrong_is_heard(said: str, word: str) -> None:
+    assert misspelt_word(said) == word
+
+
+def test_a_remark_behind_a_correction_has_no_time_of_it() -> None:
+    said = "No, quarter past eight I wanted. He works until eight"
+    places = [(4, 22), (said.index("until"), len(said))]
+    assert first_sentences(said, places) == 1
+    said = "At eight. No, sorry, nine I meant"
+    assert first_sentences(said, [(0, 8), (said.index("nine"), said.index(" I"))]) == 2
+
+
+def test_back_to_a_value_and_back_to_how_it_was() -> None:
+    assert back_to("no, back to ten please") == "ten"
+    assert back_to("put it back to how it was") == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "ends"),
+    [("six in the morning, was I mad? Scrap it.", 30), ("bin it", 1), ("put it in the bin", -1)],
+)
+def test_where_something_is_done_away_with(said: str, ends: int) -> None:
+    assert away_with_it(said) == ends
+
+
+def test_jobs_in_files_are_no_work_that_was_handed_over() -> None:
+    assert of_other_work("which of the jobs still use the old mailer")
+    assert of_other_work("what jobs are there in the cron folder")
+    assert not of_other_work("are any of your jobs still running")
+
+
+def test_a_complaint_without_a_value_is_only_that() -> None:
+    assert only_complains("Er, that date's wrong, can you put it right?")
+    assert only_complains("this number is off")
+    assert not only_complains("that date's wrong, make it the tenth")
+
+
+def test_what_is_at_a_time_is_called_so() -> None:
+    assert subject_of_time("The call is tomorrow at nine Tokyo time, remind me") == "The call"
+    assert subject_of_time("remind me tomorrow at nine") == ""
+
+
+def test_a_clause_of_its_own_says_whose_clock_it_is() -> None:
+    said = "Tuesday ten in the morning, but that's Japan time, remind me when it starts on my side"
+    assert "Japan time" in elsewhere.elsewhere("Tuesday ten in the morning", said)
+    said = "Tuesday ten in the morning on my side"
+    assert "time" not in elsewhere.elsewhere("Tuesday ten in the morning", said)
+
+
+def test_before_a_year_is_over_is_by_its_end() -> None:
+    said = "walk the Camino before the year twenty thirty is finished"
+    assert mentions.before_its_end("before the year twenty thirty", said) == (
+        "by the end of twenty thirty"
+    )
+    assert mentions.before_its_end("before June", "before June, it's over then") == "before June"
+
+
+def test_a_reminder_may_only_be_hinted_at() -> None:
+    assert (
+        wants_nudge("He's nagging me to see somebody. I could do with a nudge.") == "see somebody"
+    )
+    assert wants_nudge("I still need to pay the rent, a reminder would help") == "pay the rent"
+    assert wants_nudge("I wouldn't say no to a reminder about it") == ""
+    assert wants_nudge("I need to pay the rent") is None
+    assert has_to_move("that one's no good, I'll have to shift it")
+    assert not has_to_move("I have to shift the sofa")
