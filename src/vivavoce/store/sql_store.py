@@ -12,7 +12,7 @@ import uuid
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from sqlalchemy import (
@@ -210,7 +210,8 @@ class SqlStore(TalkReads, WorkReads, PlanReads):
                 tasks=await self._lying(TASKS),
                 approvals=await self._lying(APPROVALS),
             )
-        if not await self._read.all(_plain, leases.looks(self._dialect)):
+        now = datetime.now(UTC)
+        if not await self._read.all(_plain, leases.looks(self._dialect), now=now):
             return Claimed()
         return await self._open().writer.run(leases.claim(self._held, limit))
 
