@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import NullPool, QueuePool
 
 from vivavoce.errors import Unavailable
@@ -164,7 +164,34 @@ def own_transactions(engine: Engine, *, foreign_keys: bool) -> None:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        drive(connection, "BEGIN IMMEDIATE")
+
+
+def drive(connection: Connection, words: str, given: Any = (), *, many: bool = False) -> Any:
+    """The driver's cursor, for a statement that is ready for it. What SQLAlchemy makes of each
+    statement and of its result takes longer than most of the writer's do; only what it makes of
+    an error is needed."""
+    pooled, dialect = connection.connection, connection.dialect
+    cursor, driver = pooled.cursor(), dialect.loaded_dbapi
+    try:
+        if many:
+            cursor.executemany(words, given)
+        else:
+            cursor.execute(words, given)
+    except driver.Error as error:
+        gone = dialect.is_disconnect(error, pooled.dbapi_connection, cursor)
+        if gone:
+            connection.invalidate(error)
+        raise DBAPIError.instance(
+            words,
+            None,
+            error,
+            driver.Error,
+            hide_parameters=True,
+            connection_invalidated=gone,
+            dialect=dialect,
+        ) from error
+    return cursor
 
 
 def waiting(engine: Engine) -> Iterator[None]:
