@@ -27,7 +27,7 @@ from vivavoce.store.columns import to_json
 
 BUSY_MS = 10_000
 ASK_AGAIN_SECONDS = 0.01
-CHECKPOINT_PAGES = 4000  # 16 MB of write-ahead log
+CHECKPOINT_PAGES = 8000  # 32 MB of write-ahead log; most was copied by then (`checkpoints`)
 CACHE_KIB = 32 * 1024
 CONNECT_SECONDS = 10
 # A process that is stopped in the middle of a commit must not hold the others for ever.
