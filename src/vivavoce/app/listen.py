@@ -76,12 +76,6 @@ def collect_rarely() -> None:
     gc.enable()
 
 
-def take_turns() -> None:
-    """The loop and the threads of the store run one at a time. Whoever waits is let in after this
-    long; by default ten times as long, at every row that is written while the loop is busy."""
-    sys.setswitchinterval(0.0005)
-
-
 class Listener(uvicorn.Server):
     """An open event stream keeps uvicorn from stopping: sessions and streams end before it."""
 
@@ -113,7 +107,6 @@ class Listener(uvicorn.Server):
             self.servers.append(await loop.create_server(self._connection, sock=self._inner))
         self._here.listening.set()
         collect_rarely()
-        take_turns()
 
     def _connection(self) -> asyncio.Protocol:
         return BoundedConnection(
