@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.session.scene import SESSION, START, WHO, Scene, answer, message, sent, told, user_turn
-from vivavoce.session.effects import Account, Answered, RunTool, Tell
+from vivavoce.session.effects import Account, Answered, RunTool, StartTimer, Tell
 from vivavoce.session.events import (
     AttachFailed,
     CallPlaced,
@@ -127,6 +127,18 @@ def test_where_nobody_tells_it_is_reckoned_and_marked() -> None:
     assert (entry.text, entry.data["estimated"]) == ("One two", True)
     scene.send(End())
     assert (story(scene).text, story(scene).data["estimated"]) == ("One two", True)
+
+
+def test_what_was_heard_whole_is_not_stored_again_and_again_until_it_ends() -> None:
+    scene = Scene().connect()
+    scene.send(*user_turn("u1"), *answer("r1", "a1", WORDS, "u1"))
+    again = StartTimer("heard", 0.5)
+    assert again in scene.wait(0.6).send(TimerFired("heard"))
+    effects = scene.wait(60).send(TimerFired("heard"))
+    assert story(scene).text == WORDS
+    assert again not in effects, "a client that never says that it has read it out"
+    scene.send(End())
+    assert story(scene).text == WORDS
 
 
 def test_nothing_counts_as_heard_after_a_sideband_that_did_not_come_back() -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
+from contextlib import closing
 
+import pytest
 from sqlalchemy import Connection, event
 
 from tests.contract.records import conversation, entry, uid
 from tests.contract.records import event as happened
 from tests.store.stores import opened
+from vivavoce.store import checkpoints
 from vivavoce.store.changes import plan
 from vivavoce.store.database import parse
 from vivavoce.store.migrate import prepare
@@ -68,3 +72,26 @@ async def test_more_callers_than_the_queue_holds_are_all_served_before_closing(
         await store.close()
     positions = sorted(task.result()[0].position for task in tasks)
     assert positions == list(range(1, callers + 1))
+
+
+async def test_what_was_written_goes_into_the_file_without_a_commit_that_does_it(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoints, "ROWS", 3)
+    path = str(parse(sqlite_url).url.database)
+
+    def in_file() -> int:
+        """Without the write-ahead log."""
+        with closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as file:
+            return int(file.execute("SELECT count(*) FROM events").fetchone()[0])
+
+    async with opened(sqlite_url) as store:
+        await store.commit([Announce(happened()), Announce(happened())])
+        before = in_file()
+        await store.commit([Announce(happened())])
+        async with asyncio.timeout(10):
+            while in_file() != 3:
+                await asyncio.sleep(0.005)
+        assert before == 0, "two rows are not worth it"
+        await store.commit([Announce(happened())])
+        assert in_file() == 3

@@ -301,14 +301,16 @@ def _stale(item: Utterance, draft: Draft) -> bool:
 
 
 def keep_heard(draft: Draft) -> None:
-    """While something sounds: how far it was heard is stored as it goes on, for what may come."""
+    """While something sounds: how far it was heard is stored as it goes on, for what may come. Once
+    every word was, there is nothing more to store until it ends."""
     speech = draft.state.talk.speech
     item = speech.get(speech.sounding) if speech.sounding else None
-    if item is None:
+    if item is None or item.reported is not None:  # `heard` stores what the provider says
         return
-    if item.generated and item.open and item.reported is None:
+    if item.generated and item.open:
         store(item, draft)
-    draft.do(StartTimer(HEARD, _KEPT_EVERY))
+    if not item.complete or speech.heard_by(item, draft.now_ms) != item.generated:
+        draft.do(StartTimer(HEARD, _KEPT_EVERY))
 
 
 def truncated(event: rt.ItemTruncated, draft: Draft) -> None:

@@ -18,10 +18,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+import orjson
 from sqlalchemy import CHAR, JSON, BigInteger, DateTime, Dialect, Integer, Text, Uuid
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from vivavoce.language.en.numbers import redact_encoded, redact_lines, redact_said
+from vivavoce.language.en.numbers import redact_encoded, redact_lines, redact_said, suspicious
 from vivavoce.redaction import redacted
 
 T = TypeVar("T")
@@ -185,14 +186,30 @@ class Document(_Json):
     def bind_processor(self, dialect: Dialect) -> Bind[Any]:
         encode = self.impl_instance.bind_processor(dialect)
         assert encode is not None
-        empty = encode({})  # most entries and calls have nothing more to say
+        native = dialect.name == "postgresql"
 
         def process(value: Any) -> Any:
-            if value == {}:
-                return empty
-            return None if value is None else encode(storable_json(redacted(value, redact_said)))
+            if value is None:
+                return None
+            plain = None if native else _plain(value)
+            return encode(storable_json(redacted(value, redact_said))) if plain is None else plain
 
         return process
+
+
+_AS_JSON = (
+    orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
+) | orjson.OPT_PASSTHROUGH_SUBCLASS
+
+
+def _plain(value: Any) -> str | None:
+    """Encoded as it is; None where it has something that is not stored like that. One look at the
+    whole takes a tenth of the time of one at each of its words."""
+    try:
+        text = orjson.dumps(value, option=_AS_JSON).decode()
+    except (TypeError, ValueError):  # what it does not know: large integers, half a sign
+        return None
+    return None if "\\u0000" in text or suspicious(text) else text
 
 
 class Lines(_Json):

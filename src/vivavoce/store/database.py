@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import NullPool, QueuePool
 
 from vivavoce.errors import Unavailable
@@ -27,7 +27,7 @@ from vivavoce.store.columns import to_json
 
 BUSY_MS = 10_000
 ASK_AGAIN_SECONDS = 0.01
-CHECKPOINT_PAGES = 4000  # 16 MB of write-ahead log
+CHECKPOINT_PAGES = 8000  # 32 MB of write-ahead log; most was copied by then (`checkpoints`)
 CACHE_KIB = 32 * 1024
 CONNECT_SECONDS = 10
 # A process that is stopped in the middle of a commit must not hold the others for ever.
@@ -164,7 +164,34 @@ def own_transactions(engine: Engine, *, foreign_keys: bool) -> None:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        drive(connection, "BEGIN IMMEDIATE")
+
+
+def drive(connection: Connection, words: str, given: Any = (), *, many: bool = False) -> Any:
+    """The driver's cursor, for a statement that is ready for it. What SQLAlchemy makes of each
+    statement and of its result takes longer than most of the writer's do; only what it makes of
+    an error is needed."""
+    pooled, dialect = connection.connection, connection.dialect
+    cursor, driver = pooled.cursor(), dialect.loaded_dbapi
+    try:
+        if many:
+            cursor.executemany(words, given)
+        else:
+            cursor.execute(words, given)
+    except driver.Error as error:
+        gone = dialect.is_disconnect(error, pooled.dbapi_connection, cursor)
+        if gone:
+            connection.invalidate(error)
+        raise DBAPIError.instance(
+            words,
+            None,
+            error,
+            driver.Error,
+            hide_parameters=True,
+            connection_invalidated=gone,
+            dialect=dialect,
+        ) from error
+    return cursor
 
 
 def waiting(engine: Engine) -> Iterator[None]:

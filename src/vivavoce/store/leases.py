@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -56,13 +57,14 @@ LEFT = {table: (goes_on, ~_is_held(table)) for table, goes_on in _OPEN.items()}
 _clock = sa.bindparam("now", type_=instances.c.started_at.type)
 
 
+@cache
 def looks(dialect: str) -> sa.Select[Any]:
-    """A row, where there is anything to claim. Asked often, and without the writers' lock."""
+    """A row, where there is anything to claim; `now` is a file's only clock. Asked often, and
+    without the writers' lock."""
     now = sa.func.clock_timestamp() if dialect == "postgresql" else _clock
     late = sa.exists().where(_late(now))
     left = [sa.exists().where(*conditions) for conditions in LEFT.values()]
-    found = sa.select(sa.literal(1).label("found")).where(sa.or_(late, *left))
-    return found if dialect == "postgresql" else found.params(now=datetime.now(UTC))
+    return sa.select(sa.literal(1).label("found")).where(sa.or_(late, *left))
 
 
 def lying(table: sa.Table) -> sa.Select[Any]:

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from sqlalchemy import (
@@ -33,6 +33,7 @@ from vivavoce.errors import Unavailable
 from vivavoce.runtime.ports import Asked, Claimed, InstanceSeen, LogBounds, Retention
 from vivavoce.store import leases
 from vivavoce.store.changes import plan
+from vivavoce.store.checkpoints import Checkpoints
 from vivavoce.store.database import Database, parse, tidy
 from vivavoce.store.migrate import prepare
 from vivavoce.store.reader import CommitListener, Reader, within
@@ -131,6 +132,7 @@ class Connections:
     reader: Reader
     writer: Writer
     engines: tuple[Engine, ...]
+    checkpoints: Checkpoints | None = None
 
 
 class SqlStore(TalkReads, WorkReads, PlanReads):
@@ -156,9 +158,11 @@ class SqlStore(TalkReads, WorkReads, PlanReads):
             raise cannot_open(self._database, error) from error
         reading, writing = self._database.readers(READERS), self._database.writer()
         performer = Performer(self._database.dialect, self._name)
-        self._connections = Connections(
-            Reader(reading, READERS), Writer(writing, performer), (reading, writing)
-        )
+        reader, writer = Reader(reading, READERS), Writer(writing, performer)
+        checkpoints = None if self._database.postgres else Checkpoints(self._database)
+        if checkpoints is not None:
+            writer.wrote = checkpoints.wrote
+        self._connections = Connections(reader, writer, (reading, writing), checkpoints)
 
     async def close(self) -> None:
         """What was submitted is written first."""
@@ -172,6 +176,8 @@ class SqlStore(TalkReads, WorkReads, PlanReads):
             listener.stop()
             await asyncio.to_thread(listener.join)
         self._listeners.clear()
+        if held.checkpoints is not None:
+            await asyncio.to_thread(held.checkpoints.close)
         for engine in held.engines:
             await asyncio.to_thread(engine.dispose)
 
@@ -210,7 +216,8 @@ class SqlStore(TalkReads, WorkReads, PlanReads):
                 tasks=await self._lying(TASKS),
                 approvals=await self._lying(APPROVALS),
             )
-        if not await self._read.all(_plain, leases.looks(self._dialect)):
+        now = datetime.now(UTC)
+        if not await self._read.all(_plain, leases.looks(self._dialect), now=now):
             return Claimed()
         return await self._open().writer.run(leases.claim(self._held, limit))
 

@@ -6,7 +6,7 @@ Writers queue up at one row, also those of other processes: what is counted here
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
@@ -15,9 +15,11 @@ from typing import Any, NamedTuple, cast
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
+from sqlalchemy.types import TypeEngine
 
 from vivavoce.errors import Conflict, Fenced, InternalError, Unavailable, VivavoceError
 from vivavoce.store.changes import HELD, How, Plan, fields_of, settling, writes_for
+from vivavoce.store.database import drive
 from vivavoce.store.limits import check, hold
 from vivavoce.store.retention import drop_own
 from vivavoce.store.rows import AUDIT, EVENTS, Fields
@@ -44,6 +46,7 @@ CHANNEL = "vivavoce_log"
 OWNED = (VoiceSession, Task, Approval)
 """Kinds of records that an instance looks after."""
 Kind = tuple[type, How]
+_AUDITED: Kind = (AuditLine, How.CHAIN)
 
 # Locks the one row until the commit, so positions become visible in their order.
 ADVANCE_LOG = (
@@ -52,7 +55,9 @@ ADVANCE_LOG = (
     .returning(log_head.c.position)
 )
 APPEND_EVENTS = sa.insert(events)
+APPEND_AUDIT = sa.insert(audit)
 LAST_AUDITED = sa.select(audit_head.c.position, audit_head.c.seal)
+LINKED = sa.update(audit_head).values(position=sa.bindparam("last"), seal=sa.bindparam("mark"))
 NOTIFY = sa.text("SELECT pg_notify(:channel, :sender)")
 
 NAME_VOICE_SESSION = (
@@ -126,7 +131,8 @@ DROP_PUSH = sa.delete(push_subscriptions).where(
 def queue_up(connection: sa.Connection, count: int = 0) -> int:
     """First of all in a transaction, even with nothing to announce: writers that queue up at one
     row in the same order cannot deadlock on the others. The last position of `count` new ones."""
-    return cast("int", connection.execute(ADVANCE_LOG, {"count": count}).scalar_one())
+    (last,) = ready(connection, ADVANCE_LOG).run(connection, {"count": count}).fetchone()
+    return cast("int", last)
 
 
 class Held(NamedTuple):
@@ -142,7 +148,8 @@ EPOCH = sa.select(instances.c.epoch).where(instances.c.name == sa.bindparam("nam
 def fence(connection: sa.Connection, held: Held) -> None:
     """Refuses what comes from a life that somebody else has declared over. After `queue_up`, and as
     a statement of its own, so that it sees what was committed while we waited there."""
-    if connection.execute(EPOCH, {"name": held.name}).scalar() != held.epoch:
+    found = ready(connection, EPOCH).run(connection, {"name": held.name}).fetchone()
+    if found is None or found[0] != held.epoch:
         raise Fenced("Another server has taken over what this one looked after.", owner=held.name)
 
 
@@ -151,7 +158,7 @@ class Performer:
 
     def __init__(self, dialect: str, sender: str) -> None:
         self._writes = writes_for(dialect)
-        self._prepared: dict[Kind | None, Prepared] = {}
+        self._prepared: dict[Kind | None, Ready] = {}
         self._notify = dialect == "postgresql"
         self._sender = sender
 
@@ -215,20 +222,24 @@ class Performer:
                             told = "This was answered already, or nobody waits for it any more."
                             raise Conflict(told)
                 case How.CHAIN:
-                    _append(connection, [row["line"] for row in rows])
+                    lines, last = _chained(connection, [row["line"] for row in rows])
+                    self._insert(connection, (kind, how), lines)
+                    ready(connection, LINKED).run(connection, last)
                 case How.WHOLE | How.IF_ABSENT:
                     self._insert(connection, (kind, how), rows)
                     if kind is VoiceSession and (ended := _ended(rows)):
                         connection.execute(DURATION, ended)
-                    if kind is Entry and (spoken := _newest(rows)):
-                        connection.execute(TOUCH, spoken)
+                    if kind is Entry:
+                        for spoken in _newest(rows):
+                            ready(connection, TOUCH).run(connection, spoken)
 
     def _insert(self, connection: sa.Connection, kind: Kind | None, rows: list[Fields]) -> None:
         """Rows of one kind all have the same columns; None is the log."""
         if kind not in self._prepared:
-            statement = APPEND_EVENTS if kind is None else self._writes[kind]
-            self._prepared[kind] = Prepared(statement, list(rows[0]), connection.dialect)
-        self._prepared[kind].run(connection, rows)
+            own = APPEND_EVENTS if kind is None else APPEND_AUDIT
+            statement = own if kind in (None, _AUDITED) else self._writes[kind]
+            self._prepared[kind] = of_rows(statement, list(rows[0]), connection.dialect)
+        self._prepared[kind].run_all(connection, rows)
 
     def _new_session(self, connection: sa.Connection, row: Fields) -> None:
         if connection.execute(self._writes[VoiceSession, How.NEW], row).first() is None:
@@ -237,17 +248,18 @@ class Performer:
         connection.execute(NAME_VOICE_SESSION, names)
 
 
-def _append(connection: sa.Connection, lines: Sequence[AuditLine]) -> None:
-    """To the audit's chain: nobody else is at it, since all queue up at one row. It goes on from
-    the last line that was written, whether that is still there or not."""
-    position, seal = connection.execute(LAST_AUDITED).one()
+def _chained(
+    connection: sa.Connection, lines: Sequence[AuditLine]
+) -> tuple[list[Fields], dict[str, Any]]:
+    """As rows of the audit's chain, and its new end: nobody else is at it, since all queue up at
+    one row. It goes on from the last line that was written, whether that is still there or not."""
+    position, seal = ready(connection, LAST_AUDITED).run(connection).fetchone()
     placed: list[Fields] = []
     for line in lines:
         line = line.sealed(position + 1, seal)
         position, seal = line.position, line.seal
         placed.append(AUDIT.row(line))
-    connection.execute(sa.insert(audit), placed)
-    connection.execute(sa.update(audit_head).values(position=position, seal=seal))
+    return placed, {"last": position, "mark": seal}
 
 
 def _ended(rows: Sequence[Fields]) -> list[Mapping[str, Any]]:
@@ -277,39 +289,56 @@ def _place(plans: Sequence[Plan], before: int) -> list[list[LogEvent]]:
     return placed
 
 
-# --- Inserts made ready ------------------------------------------------------------
-
-Process = Callable[[Any], Any]
+# --- Statements made ready ----------------------------------------------------------
 
 
-class Prepared:
-    """One INSERT with the columns `names`, whatever its ON CONFLICT says, made ready once.
+class Ready:
+    """A statement whose words and types were worked out once: SQLAlchemy does that anew each time,
+    and it costs more than most statements."""
 
-    SQLAlchemy works out the parameters anew for every row of an executemany, which costs more
-    than the insert itself. Its words and its types are kept here; only that work is done once.
-    """
+    def __init__(
+        self, words: str, values: Sequence[tuple[str, TypeEngine[Any]]], dialect: sa.Dialect
+    ) -> None:
+        """`values`: what stands in its places, in order, each with its type."""
+        self.sql, self._in_order = words, dialect.positional
+        self._names = [name for name, _ in values]
+        self._process = [kind.dialect_impl(dialect).bind_processor(dialect) for _, kind in values]
 
-    def __init__(self, statement: sa.Insert, names: Sequence[str], dialect: sa.Dialect) -> None:
-        table = cast("sa.Table", statement.table)
-        self.sql = str(statement.compile(dialect=dialect, column_keys=list(names)))
-        # The order in which the compiled statement names them: that of the table.
-        self._names = [column.name for column in table.columns if column.name in names]
-        self._values = itemgetter(*self._names)
-        self._process = [_processor(table, name, dialect) for name in self._names]
-        self._positional = dialect.positional
+    def run(self, connection: sa.Connection, given: Mapping[str, Any] | None = None) -> Any:
+        return drive(connection, self.sql, self._bind(given or {}))
 
-    def run(self, connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        ready: list[Any] = [self._bind(row) for row in rows]
-        connection.exec_driver_sql(self.sql, ready)
+    def run_all(self, connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+        drive(connection, self.sql, [self._bind(row) for row in rows], many=True)
 
     def _bind(self, row: Mapping[str, Any]) -> tuple[Any, ...] | dict[str, Any]:
-        pairs = zip(self._process, self._values(row), strict=True)
-        values = [value if process is None else process(value) for process, value in pairs]
-        return tuple(values) if self._positional else dict(zip(self._names, values, strict=True))
+        values = [
+            row[name] if process is None else process(row[name])
+            for name, process in zip(self._names, self._process, strict=True)
+        ]
+        return tuple(values) if self._in_order else dict(zip(self._names, values, strict=True))
 
 
-def _processor(table: sa.Table, name: str, dialect: sa.Dialect) -> Process | None:
-    return table.c[name].type.dialect_impl(dialect).bind_processor(dialect)
+def of_rows(statement: sa.Insert, names: Sequence[str], dialect: sa.Dialect) -> Ready:
+    """One INSERT with the columns `names`, whatever its ON CONFLICT says."""
+    table = cast("sa.Table", statement.table)
+    # The order in which the compiled statement names them: that of the table.
+    columns = [column for column in table.columns if column.name in names]
+    words = str(statement.compile(dialect=dialect, column_keys=list(names)))
+    return Ready(words, [(column.name, column.type) for column in columns], dialect)
+
+
+_READY: dict[tuple[sa.Executable, str], Ready] = {}
+
+
+def ready(connection: sa.Connection, statement: sa.Select[Any] | sa.Update) -> Ready:
+    """One of ours above."""
+    dialect = connection.dialect
+    if (known := _READY.get((statement, dialect.name))) is None:
+        compiled = statement.compile(dialect=dialect)
+        names = compiled.positiontup if dialect.positional else compiled.binds
+        values = [(name, compiled.binds[name].type) for name in names or ()]
+        known = _READY[statement, dialect.name] = Ready(str(compiled), values, dialect)
+    return known
 
 
 # --- What went wrong ----------------------------------------------------------------

@@ -43,6 +43,14 @@ class Submission:
 Outcome = tuple[Submission, object]
 
 
+def _rows(submission: Submission) -> int:
+    match submission.work:
+        case Plan(writes=writes, events=events):
+            return len(writes) + len(events)
+        case _:
+            return 1
+
+
 def _level(error: Exception) -> int:
     """A limit that was met is no fault of the store's, and may be met often."""
     return logging.DEBUG if isinstance(error, ClientError) else logging.WARNING
@@ -57,6 +65,9 @@ class Writer:
 
     held: Held | None = None
     """Whose writes these are, once it is known."""
+
+    wrote: Callable[[int], None] = staticmethod(lambda rows: None)
+    """Hears how many rows each commit has written, in the thread."""
 
     def __init__(self, engine: Engine, performer: Performer) -> None:
         self._engine = engine
@@ -192,6 +203,7 @@ class Writer:
                 if connection.invalidated:
                     raise CommitUnknown from error
                 raise
+            self.wrote(sum(map(_rows, batch)))
             return results
 
     # --- On the loop --------------------------------------------------------------

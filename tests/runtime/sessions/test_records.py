@@ -8,8 +8,9 @@ from typing import Any
 from tests.session.scene import START, WHO, Scene, answer, call, user_turn
 from vivavoce.runtime.sessions.records import SessionRecords, begun
 from vivavoce.session import events as ev
+from vivavoce.session.effects import Account
 from vivavoce.wire.realtime import facts as rt
-from vivavoce.wire.records.talk import Put, Snapshot, VoiceSession
+from vivavoce.wire.records.talk import Put, PutConversation, PutSession, Snapshot, VoiceSession
 
 
 class Bench:
@@ -91,3 +92,19 @@ def test_a_snapshot_has_the_last_turns_the_totals_the_files_and_the_tasks() -> N
         {"id": "task_2", "tool": "task"},
     ]
     assert (last["working_directory"], last["voice"]) == ("/there", "marin")
+
+
+def test_what_an_answer_cost_is_the_sessions_alone_and_nothing_waits_for_it() -> None:
+    bench = Bench()
+    bench.turn(1)
+    urgent = [bench.records.urgent]
+    assert [type(change) for change in bench.records.take()] == [PutConversation, PutSession]
+    assert bench.records.take() == []
+    used = [Account(rt.Usage(10, 5))]
+    bench.records.account(used)
+    assert bench.records.write(used, bench.scene.now, bench.scene.machine.state) == []
+    urgent.append(bench.records.urgent)
+    assert urgent == [True, False]
+    (change,) = bench.records.take()
+    assert isinstance(change, PutSession)
+    assert (change.session.input_tokens, change.session.output_tokens) == (10, 5)

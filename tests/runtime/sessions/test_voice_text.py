@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,17 @@ from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.voice import Exchange, Voice
 from vivavoce.testing import ManualClock, ScriptedCall
 from vivavoce.testing.realtime.faults import Drop
-from vivavoce.wire.records.talk import Conversation, Kind, PutConversation, new_id
+from vivavoce.wire.realtime import facts as rt
+from vivavoce.wire.records.talk import (
+    CallStatus,
+    Change,
+    Conversation,
+    Kind,
+    LogEvent,
+    PutConversation,
+    PutSession,
+    new_id,
+)
 
 
 async def talk(d: Doors, user: str = "ada") -> str:
@@ -104,6 +115,42 @@ async def test_the_reply_is_what_is_said_after_the_tools_have_run(tmp_path: Path
         reply = said.result().reply
         assert reply is not None
         assert reply.text == "It is 42."
+
+
+async def test_a_tool_does_not_wait_until_it_is_stored_what_the_answer_cost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with speaking(tmp_path) as (d, voice):
+        of = await talk(d)
+        await exchange(d, voice, of, "Hello", "Hi.")
+        (live,) = d.here.registry.of_conversation(of)
+        journal, go_on, held = d.here.journal, asyncio.Event(), list[Sequence[Change]]()
+        commit = journal.commit
+
+        async def slow(changes: Sequence[Change]) -> list[LogEvent]:
+            if isinstance(changes[0], PutSession):  # nothing of the conversation's before it
+                held.append(changes)
+                await go_on.wait()
+            return await commit(changes)
+
+        monkeypatch.setattr(journal, "commit", slow)
+        before = live.records.session.input_tokens
+        await live.post(rt.ResponseCreated("r9"))
+        await live.post(rt.CallRequested("r9", "i9", "call_9", "calculate", '{"expression":"6*7"}'))
+        await live.post(rt.ResponseDone("r9", usage=rt.Usage(10, 5)))
+        async with asyncio.timeout(10):
+            while not (known := await d.here.store.tool_call("call_9", user_id="ada")) or (
+                known.status is CallStatus.STARTED
+            ):
+                await asyncio.sleep(0.005)
+        assert (known.output, len(held)) == ("42", 1)
+        stored = await d.here.store.session(live.id, user_id="ada")
+        assert stored is not None
+        assert stored.input_tokens == before
+        go_on.set()
+        async with asyncio.timeout(10):
+            while stored is None or stored.input_tokens != before + 10:
+                stored = await d.here.store.session(live.id, user_id="ada")
 
 
 async def test_a_reply_that_takes_too_long_is_missing_and_comes_later(tmp_path: Path) -> None:

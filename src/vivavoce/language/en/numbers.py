@@ -333,7 +333,8 @@ _APART = r"(?:[\s\x1c-\x1f,\-]|\\(?:[nrt]|u[0-9a-f]{4}))"
 _RUN = rf"(?:^|[^a-z0-9_.\-+/#@]|\\(?:[bfnrt]|u[0-9a-f]{{4}})){_TOKEN}"
 _RUN += rf"(?:(?:{_APART}|\.\s){{1,3}}{_TOKEN}){{3}}"
 _dictation = first_look(_RUN)
-_look = first_look(f"{FIRST_LOOK}|{_RUN}")
+suspicious = first_look(f"{FIRST_LOOK}|{_RUN}")
+"""Whether a text, encoded or not, is worth a closer look."""
 _DICTATION = 4_000
 """Characters; longer texts are no speech."""
 _PRINTED = ((4, 4, 4, 4), (4, 4, 4, 4, 3), (4, 6, 5), (4, 6, 4))
@@ -341,13 +342,13 @@ _PRINTED = ((4, 4, 4, 4), (4, 4, 4, 4, 3), (4, 6, 5), (4, 6, 4))
 
 def redact_said(text: str) -> str:
     """What may be kept of what somebody said or wrote."""
-    return redact_dictated(redact(text)) if _look(text) else text
+    return redact_dictated(redact(text)) if suspicious(text) else text
 
 
 def redact_encoded(text: str) -> str:
     """The same for JSON that is encoded already, where an escape could hide where a secret begins.
     What has none stays as it is, to the letter."""
-    if not _look(text):
+    if not suspicious(text):
         return text
     try:
         value = json.loads(text)
@@ -360,7 +361,7 @@ def redact_encoded(text: str) -> str:
 def redact_lines(text: str) -> str:
     """The same for lines of it, of which most have nothing in them: one look at all of them takes a
     third of the time of one at each."""
-    return "\n".join(map(redact_encoded, text.split("\n"))) if _look(text) else text
+    return "\n".join(map(redact_encoded, text.split("\n"))) if suspicious(text) else text
 
 
 def redact_dictated(text: str) -> str:

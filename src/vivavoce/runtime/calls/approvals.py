@@ -269,12 +269,11 @@ class Gatekeeper:
         """The server whose words about its tools the user has not agreed to as they are now, and
         the mark of those words."""
         tools = others or self._tools
-        if tools is None or definition is None or not definition.server:
+        if tools is None or definition is None or not definition.server or definition.trusted:
             return None
         mark = described_by(definition.server, tools.definitions())
         named = _agreed_as(definition, mark)
-        agreed = definition.trusted or pins.get(named) == mark
-        return None if agreed else (named, mark)
+        return None if pins.get(named) == mark else (named, mark)
 
     async def _facts(
         self,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -303,7 +303,7 @@ class LiveSession:
             sideband_up=state.sideband.up,
             pending_tasks=len(state.work.open_calls) + len(state.work.tasks),
             context_tokens=state.clock.context_tokens,
-            tools=len(self.allowed_tools),
+            tools=len(self.setup.session.get("tools") or ()),
             user_heard=state.clock.user_heard.timestamp() if state.clock.user_heard else 0.0,
         )
 
@@ -523,23 +523,32 @@ class LiveSession:
     async def _do_step(self, group: asyncio.TaskGroup) -> bool:
         """Store, tell, then the rest; True once the session is closed."""
         step = self._storing
+        # What an answer cost and how it came about is told to nobody: it may be stored afterwards,
+        # and what the model wants next does not wait for that.
+        first = self.records.urgent or bool(step.taken)
         step.changes[:0] = self.records.take()
         if self._recorder is not None:
             over = self.machine.phase is Phase.TERMINATED or _LET_GO in step.after
             now, beside = self._clock.now(), bool(step.changes)
             step.changes += self._recorder.take(now, beside=beside, over=over)
-        if step.changes:
-            # A store that is away for a while holds the session up, and loses it nothing.
-            await kept(self._journal, self._clock, step.changes, session_id=self.id)
-        self._storing = Step()
-        for taken in step.taken:
-            resolve(taken, value=True)
+        if first:
+            await self._store(step.changes)
+            for taken in step.taken:
+                resolve(taken, value=True)
         for effect in still_news(step.after):
             if isinstance(effect, fx.Tell):
                 self._tell(effect.event)
             else:
                 await self._perform(effect, group)
+        if not first:
+            await self._store(step.changes)
         return any(isinstance(effect, fx.Close) or effect is _LET_GO for effect in step.after)
+
+    async def _store(self, changes: Sequence[Change]) -> None:
+        if changes:
+            # A store that is away for a while holds the session up, and loses it nothing.
+            await kept(self._journal, self._clock, changes, session_id=self.id)
+        self._storing = Step()
 
     def _tell(self, event: VoiceEvent) -> None:
         """What is durable was told with its commit."""

@@ -120,6 +120,8 @@ class SessionRecords:
         self._asked = set[str]()  # what the user said in this session
         self._saved = session.created_at  # when the last snapshot was taken
         self._written: datetime | None = None  # when they last changed and are not taken yet
+        self.urgent = False
+        """Is there more to take than what was used? Then it is stored before anything is done."""
 
     def write(self, effects: Sequence[fx.Effect], now: datetime, state: State) -> list[Change]:
         """The durable part of these effects, in the order in which they must be seen. The two
@@ -152,15 +154,18 @@ class SessionRecords:
         if changes and self._due(now):
             changes.append(Put(self._snapshot(now, state)))
         if changes:
-            self._written = now
+            self._written, self.urgent = now, True
         return changes
 
     def take(self) -> list[Change]:
-        """The two records as they are now, if anything was written since they were last taken."""
+        """The records as they are now, those of which anything was written since the last time."""
         now, self._written = self._written, None
+        more, self.urgent = self.urgent, False
         if now is None:
             return []
         self.session = replace(self.session, updated_at=now)
+        if not more:  # what an answer cost is the session's alone
+            return [PutSession(self.session)]
         # Once: by the next time somebody may have found a better one.
         title, self._title = self._title, None
         conversation = ours(self.conversation, updated_at=now, title=title)
@@ -201,7 +206,7 @@ class SessionRecords:
         """A call that is to take over: after a crash nobody would watch it."""
         beside = {"call_id": call_id, "provider": provider.name}
         self.session = replace(self.session, metadata={**self.session.metadata, "beside": beside})
-        self._written = now
+        self._written, self.urgent = now, True
 
     def _remember(self, entry: Entry) -> None:
         if entry.kind is Kind.USER:

@@ -18,6 +18,7 @@ from vivavoce.runtime.provider.openai import OpenAIProvider, OpenAISideband
 from vivavoce.session.effects import Attach
 from vivavoce.session.events import AttachFailed, BadFrame, SessionEvent, SidebandLost, SidebandUp
 from vivavoce.wire.realtime.client import ClientEvent, ListItems
+from vivavoce.wire.realtime.facts import Unhandled
 from vivavoce.wire.realtime.server import Malformed, decode
 
 log = logging.getLogger(__name__)
@@ -60,7 +61,9 @@ class SidebandConnection:
         self._sideband = sideband
         await self._post(SidebandUp(), call_id)
         while not isinstance(frame := await sideband.receive(), Closed):
-            await self._post(_read(frame), call_id, frame)
+            # Half of what comes with a call of a tool says again what was said: nobody heeds it.
+            if not isinstance(event := _read(frame), Unhandled):
+                await self._post(event, call_id, frame)
         self._sideband = None
         await sideband.close()
         await self._post(SidebandLost(frame.code, frame.hung_up, frame.expired), call_id)
