@@ -26,7 +26,11 @@ PYTHON_CLIENTS := $(OTHERS)/.ready
 KEEPERS := .venv-tools
 KEEPING := $(KEEPERS)/.ready
 
-.PHONY: help run test test-full journey bench lint setup page packages models models-all clients frames clean docs picture site lock audit sbom
+# Some machines tell Python to keep nothing that it compiled. Here hundreds of processes would each
+# compile it all again.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help run test test-full journey bench lint style types page-types page-test checked compiled setup page packages models models-all clients frames clean docs picture site lock audit sbom
 help: ## What there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
@@ -95,23 +99,40 @@ packages: $(MODULES) ## Pack the clients for npm: dist/vivavoce-{client,react,el
 run: $(SERVING) $(PAGE) ## Serve http://127.0.0.1:8080 (fetches its models, 1.3 GB, once)
 	$(BIN)/vivavoce serve
 
-lint: setup $(PAGE) ## Ruff, strict types, who may import whom
+lint: style types page-types ## Ruff, strict types, who may import whom
+
+style: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+types: setup
+	$(BIN)/mypy
+
+page-types: $(PAGE)
 	$(NPM) run check
 
-test: lint models $(CLIENTS) ## Everything but the long runs
+page-test: $(MODULES)
 	$(NPM) test
+
+# The workers begin at the same moment: each would compile every test for itself. What is wrong
+# with a test is told when it is to run.
+compiled: setup $(PAGE) models $(CLIENTS)
+	-@$(BIN)/pytest --collect-only -qq > /dev/null
+
+# Each of these needs one core, and most of them nothing that another one makes. Node.js comes
+# first: it may be put where `setup` puts its packages.
+checked: $(NODE)
+	@$(MAKE) --no-print-directory -j2 types compiled style page-types page-test
+
+test: checked ## Everything but the long runs
 	$(BIN)/pytest -m "not full and not brain" -n $(WORKERS) --dist worksteal
 
 journey: setup ## A short talk with the real brain (1.3 GB of models, once)
 	$(BIN)/vivavoce models pull $(TESTED) qwen-1.5b minilm
 	$(BIN)/pytest -m brain tests/journeys/test_real_brain.py
 
-test-full: lint models-all $(CLIENTS) $(PYTHON_CLIENTS) $(SITE) ## And the long runs, and a short form of every benchmark
-	$(NPM) test
+test-full: checked models-all $(PYTHON_CLIENTS) $(SITE) ## And the long runs, and a short form of every benchmark
 	$(BIN)/pytest
 	$(BIN)/python -m bench --all --quick
 
