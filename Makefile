@@ -16,8 +16,9 @@ PAGE_SOURCES := $(wildcard web/*.*) $(shell find web/src web/packages/*/src -typ
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web
 # What `make test` runs with, beside the scripted brain: the large ones are for the long runs.
 TESTED := silero-vad smart-turn moonshine-base moonshine-tiny hibari kokoro
-# How many tests run at once: many of them wait for sound, so more than one a core may be quicker.
-WORKERS ?= 3
+# How many tests run at once: many of them wait for sound, so more than one a core is quicker
+# (tests/conftest.py says which begin first).
+WORKERS ?= 4
 CLIENTS := tests/clients/node/node_modules/.package-lock.json
 # Other people's Python clients have an environment of their own: each brings a hundred packages.
 OTHERS := .venv-clients
