@@ -31,7 +31,7 @@ KEEPING := $(KEEPERS)/.ready
 # compile it all again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-full journey bench lint style types page-types page-test checked compiled setup page packages models models-all clients frames clean docs picture site lock audit sbom
+.PHONY: help run test test-full journey bench lint style types page-types page-test compiled setup page packages models models-all clients frames clean docs picture site lock audit sbom
 help: ## What there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
@@ -121,19 +121,22 @@ page-test: $(MODULES)
 compiled: setup $(PAGE) models $(CLIENTS)
 	-@$(BIN)/pytest --collect-only -qq > /dev/null
 
-# Each of these needs one core, and most of them nothing that another one makes. Node.js comes
+# What `test` needs takes one core each, and mostly nothing that another one makes. Node.js comes
 # first: it may be put where `setup` puts its packages.
-checked: $(NODE)
-	@$(MAKE) --no-print-directory -j2 types compiled style page-types page-test
+ifneq ($(filter lint test test-full,$(MAKECMDGOALS)),)
+MAKEFLAGS += -j2
+unexport MAKEFLAGS # no business of a make that a test runs
+$(WORKING): | $(NODE)
+endif
 
-test: checked ## Everything but the long runs
+test: types compiled style page-types page-test ## Everything but the long runs
 	$(BIN)/pytest -m "not full and not brain" -n $(WORKERS) --dist worksteal
 
 journey: setup ## A short talk with the real brain (1.3 GB of models, once)
 	$(BIN)/vivavoce models pull $(TESTED) qwen-1.5b minilm
 	$(BIN)/pytest -m brain tests/journeys/test_real_brain.py
 
-test-full: checked models-all $(PYTHON_CLIENTS) $(SITE) ## And the long runs, and a short form of every benchmark
+test-full: types compiled style page-types page-test models-all $(PYTHON_CLIENTS) $(SITE) ## And the long runs, and a short form of every benchmark
 	$(BIN)/pytest
 	$(BIN)/python -m bench --all --quick
 
