@@ -16,8 +16,9 @@ PAGE_SOURCES := $(wildcard web/*.*) $(shell find web/src web/packages/*/src -typ
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web
 # What `make test` runs with, beside the scripted brain: the large ones are for the long runs.
 TESTED := silero-vad smart-turn moonshine-base moonshine-tiny hibari kokoro
-# How many tests run at once: many of them wait for sound, so more than one a core may be quicker.
-WORKERS ?= 3
+# How many tests run at once: many of them wait for sound, so more than one a core is quicker
+# (tests/conftest.py says which begin first).
+WORKERS ?= 4
 CLIENTS := tests/clients/node/node_modules/.package-lock.json
 # Other people's Python clients have an environment of their own: each brings a hundred packages.
 OTHERS := .venv-clients
@@ -26,7 +27,11 @@ PYTHON_CLIENTS := $(OTHERS)/.ready
 KEEPERS := .venv-tools
 KEEPING := $(KEEPERS)/.ready
 
-.PHONY: help run test test-full journey bench lint setup page packages models models-all clients frames clean docs picture site lock audit sbom
+# Some machines tell Python to keep nothing that it compiled. Here hundreds of processes would each
+# compile it all again.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help run test test-full journey bench lint style types page-types page-test compiled setup page packages models models-all clients frames clean docs picture site lock audit sbom
 help: ## What there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
@@ -95,23 +100,43 @@ packages: $(MODULES) ## Pack the clients for npm: dist/vivavoce-{client,react,el
 run: $(SERVING) $(PAGE) ## Serve http://127.0.0.1:8080 (fetches its models, 1.3 GB, once)
 	$(BIN)/vivavoce serve
 
-lint: setup $(PAGE) ## Ruff, strict types, who may import whom
+lint: style types page-types ## Ruff, strict types, who may import whom
+
+style: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+types: setup
+	$(BIN)/mypy
+
+page-types: $(PAGE)
 	$(NPM) run check
 
-test: lint models $(CLIENTS) ## Everything but the long runs
+page-test: $(MODULES)
 	$(NPM) test
+
+# The workers begin at the same moment: each would compile every test for itself. What is wrong
+# with a test is told when it is to run.
+compiled: setup $(PAGE) models $(CLIENTS)
+	-@$(BIN)/pytest --collect-only -qq > /dev/null
+
+# What `test` needs takes one core each, and mostly nothing that another one makes. Node.js comes
+# first: it may be put where `setup` puts its packages.
+ifneq ($(filter lint test test-full,$(MAKECMDGOALS)),)
+MAKEFLAGS += -j2
+unexport MAKEFLAGS # no business of a make that a test runs
+$(WORKING): | $(NODE)
+endif
+
+test: types compiled style page-types page-test ## Everything but the long runs
 	$(BIN)/pytest -m "not full and not brain" -n $(WORKERS) --dist worksteal
 
 journey: setup ## A short talk with the real brain (1.3 GB of models, once)
 	$(BIN)/vivavoce models pull $(TESTED) qwen-1.5b minilm
 	$(BIN)/pytest -m brain tests/journeys/test_real_brain.py
 
-test-full: lint models-all $(CLIENTS) $(PYTHON_CLIENTS) $(SITE) ## And the long runs, and a short form of every benchmark
-	$(NPM) test
+test-full: types compiled style page-types page-test models-all $(PYTHON_CLIENTS) $(SITE) ## And the long runs, and a short form of every benchmark
 	$(BIN)/pytest
 	$(BIN)/python -m bench --all --quick
 

@@ -62,7 +62,7 @@ class Line:
     async def send(self, kind: str, **fields: Any) -> None:
         await self.socket.send(orjson.dumps({"type": kind, **fields}).decode())
 
-    async def next(self, seconds: float = 10.0) -> dict[str, Any]:
+    async def next(self, seconds: float = 30.0) -> dict[str, Any]:
         async with asyncio.timeout(seconds):
             event: dict[str, Any] = orjson.loads(await self.socket.recv())
         if event["type"].startswith("vivavoce."):  # to our own server alone

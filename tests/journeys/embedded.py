@@ -204,7 +204,7 @@ class Browser:
             while 0.02 * sum(level > 100 for _, level in self.loud) < seconds:
                 await asyncio.sleep(0.01)
 
-    async def until(self, kind: str, seconds: float = 15.0) -> dict[str, Any]:
+    async def until(self, kind: str, seconds: float = 40.0) -> dict[str, Any]:
         try:
             async with asyncio.timeout(seconds):
                 while True:

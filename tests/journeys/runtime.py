@@ -178,7 +178,7 @@ class Runtime:
     def errors(self) -> list[str]:
         return [one["code"] for one in self.all("error")]
 
-    async def until(self, done: Callable[[], bool], seconds: float = 10.0) -> None:
+    async def until(self, done: Callable[[], bool], seconds: float = 40.0) -> None:
         try:
             async with asyncio.timeout(seconds):
                 while not done():

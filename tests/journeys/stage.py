@@ -42,7 +42,7 @@ class Watcher:
     def last_id(self) -> int:
         return max((position for _, _, position in self.seen if position), default=0)
 
-    async def until(self, done: Callable[[], bool], seconds: float = 10.0) -> None:
+    async def until(self, done: Callable[[], bool], seconds: float = 40.0) -> None:
         """Wait for a condition on what was seen."""
         try:
             async with asyncio.timeout(seconds):

@@ -129,12 +129,23 @@ class House:
 
     @asynccontextmanager
     async def session(self, **wishes: Any) -> AsyncIterator[tuple[str, Browser, Watcher]]:
-        opened = await self.stage.post("/session", wishes)
+        opened = await self._opened(wishes)
         watcher = await self.stage.watch(opened["session_id"])
         key = opened["client_secret"]["value"]
         async with by_webrtc(self.stage, key, self.monkeypatch) as browser:
             await came(watcher, "session.started")
             yield opened["session_id"], browser, watcher
+
+    async def _opened(self, wishes: dict[str, Any]) -> dict[str, Any]:
+        """Where the machine has all it can do, a little later, as clients are told."""
+        async with asyncio.timeout(120):
+            answer = await self.stage.http.post("/session", json=wishes)
+            while answer.status_code == 503:
+                await asyncio.sleep(answer.json()["error"]["details"]["retry_after_ms"] / 1000)
+                answer = await self.stage.http.post("/session", json=wishes)
+        assert answer.status_code < 300, answer.text
+        opened: dict[str, Any] = answer.json()
+        return opened
 
     async def say(self, browser: Browser, text: str) -> int:
         """Until it was said; where in the sound of the loudspeaker that was."""

@@ -72,7 +72,7 @@ class Doors:
 
     async def until(self, session_id: str, kind: str, count: int = 1) -> Json:
         """The event, once it has been told this often."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(40):
             while len(found := await self.events(session_id, kind)) < count:
                 await asyncio.sleep(0.005)
         return found[count - 1]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -61,9 +62,19 @@ async def drawn(*, aloud: bool = True) -> AsyncIterator[tuple[Noting, Pilot[Any]
             yield talk, pilot
 
 
-async def picture(pilot: Pilot[Any]) -> str:
-    """What somebody sees, as text."""
-    await pilot.pause(0.2)
+async def shown(pilot: Pilot[Any], *words: str) -> str:
+    """What somebody sees, as text, once all of these words are there."""
+    seen = _picture(pilot)
+    with suppress(TimeoutError):  # then it is told what there is
+        async with asyncio.timeout(20):
+            while any(one not in seen for one in words):
+                await pilot.pause(0.02)
+                seen = _picture(pilot)
+    assert [one for one in words if one not in seen] == [], seen
+    return seen
+
+
+def _picture(pilot: Pilot[Any]) -> str:
     drawing = pilot.app.export_screenshot()
     rows = re.findall(r"<text[^>]*>(.*?)</text>", drawing)
     return html.unescape(" ".join(rows)).replace("\xa0", " ")
@@ -80,21 +91,18 @@ async def test_it_shows_who_said_what_and_what_was_not_heard() -> None:
         talk.store.tell(
             s.Event("tool.started", {"call_id": "c", "tool_name": "t", "description": "Looking"})
         )
-        shown = await picture(pilot)
-        assert "Listening" in shown
-        assert "workbench · a microphone → a speaker" in shown
-        for words in ("You", "What is this?", "Assistant", "A test of", "Looking"):
-            assert words in shown
+        await shown(pilot, "Listening", "workbench · a microphone → a speaker")
+        await shown(pilot, "You", "What is this?", "Assistant", "A test of", "Looking")
 
 
 async def test_the_microphone_is_muted_by_a_key_and_opened_while_another_is_held() -> None:
     async with drawn() as (talk, pilot):
         await pilot.press("m")
-        assert "Muted" in await picture(pilot)
+        await shown(pilot, "Muted")
         assert talk.desk is not None
         assert not talk.desk.open
         await pilot.press("m", "p")
-        assert "Hold space to talk" in await picture(pilot)
+        await shown(pilot, "Hold space to talk")
         assert not talk.desk.open
         await pilot.press("space")
         assert talk.microphone_open
@@ -105,9 +113,9 @@ async def test_what_needs_a_yes_is_shown_whole_with_nothing_hidden_and_keys_answ
         await pilot.press("y")
         assert talk.answers == [], "nothing was asked"
         talk.store.tell(s.Event("approval.requested", ASKED))
-        shown = await picture(pilot)
-        for words in ("bash needs your yes", "pytest -x", "rm \\u{202e}-rf", "no answer is a no"):
-            assert words in shown
+        await shown(
+            pilot, "bash needs your yes", "pytest -x", "rm \\u{202e}-rf", "no answer is a no"
+        )
         await pilot.press("y", "n")
         assert talk.answers == [True, False]
 
@@ -118,7 +126,7 @@ async def test_while_one_writes_letters_are_letters() -> None:
         await pilot.press("t", *"yes, no, quit", "enter")
         assert talk.answers == []
         assert [line.text for line in talk.store.state.lines] == ["yes, no, quit"]
-        assert "Ctrl-Y" in await picture(pilot)
+        await shown(pilot, "Ctrl-Y")
         await pilot.press("ctrl+y")
         assert talk.answers == [True]
         await pilot.press("escape", "s", "q")
@@ -130,7 +138,7 @@ async def test_in_writing_the_place_to_write_is_there_at_once(key: str) -> None:
     async with drawn(aloud=False) as (talk, pilot):
         await pilot.press(*"Hello", "enter")
         assert [line.text for line in talk.store.state.lines] == ["Hello"]
-        assert "in writing" in await picture(pilot)
+        await shown(pilot, "in writing")
         await pilot.press(key)
         assert talk.over
 
@@ -140,7 +148,5 @@ async def test_words_of_others_cannot_steer_the_terminal() -> None:
         data = {"item_id": "u", "transcript": "a\x1b[2J[bold]b[/bold]", "role": "user"}
         talk.store.tell(s.Event("transcription.completed", data))
         talk.store.tell(s.Told("\x1b]0;title\x07[red]careful[/red]"))
-        shown = await picture(pilot)
-        assert "a[2J[bold]b[/bold]" in shown
-        assert "[red]careful[/red]" in shown
-        assert "\x1b" not in shown
+        seen = await shown(pilot, "a[2J[bold]b[/bold]", "[red]careful[/red]")
+        assert "\x1b" not in seen

@@ -12,6 +12,7 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,11 @@ class User:
         return True
 
 
+@cache
+def _shipped() -> Permissions:
+    return open_agent("workbench", AGENTS).current.approval
+
+
 class Talk:
     """A conversation of ann's with the workbench, call by call."""
 
@@ -175,7 +181,7 @@ class Talk:
                 self._intent("amend_intent", "changes"),
             )
         )
-        shipped = open_agent("workbench", AGENTS).current.approval
+        shipped = _shipped()
         self.policy = shipped.model_copy(update={"hosts": ("localhost",)})
         self.approvals = self.user.approvals = Approvals(
             store=self.store, journal=self.journal, clock=self.clock, notifier=self.user

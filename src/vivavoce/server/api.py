@@ -83,7 +83,7 @@ class Doors:
         async with self._opening:
             if not self._open:
                 for router in await asyncio.to_thread(_routers):
-                    self._app.include_router(router)
+                    self._app.router.routes.extend(router.routes)
                 from vivavoce.server.doors.conductor import conductor  # loaded by now
 
                 self._runtimes = conductor

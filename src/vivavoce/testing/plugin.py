@@ -14,23 +14,12 @@ from typing import Any
 
 import pytest
 
-_tests = 0
-_OFTEN = 25
 
-
-def pytest_collection_finish() -> None:
-    """All that was imported is here to stay: no sweep after a test need look at it again."""
+def _settle() -> None:
+    """What is there before a test is here to stay (imports, caches, fixtures for many tests): the
+    sweep after it need not look at it again, which would take longer than most tests."""
     gc.collect()
     gc.freeze()
-
-
-def _sweep() -> None:
-    """Brings out "exception was never retrieved"."""
-    global _tests
-    _tests += 1
-    gc.collect()
-    if _tests % _OFTEN == 0:  # what was imported since then
-        gc.freeze()
 
 
 async def _strict(test: Callable[..., Coroutine[Any, Any, None]], kwargs: dict[str, Any]) -> None:
@@ -41,7 +30,7 @@ async def _strict(test: Callable[..., Coroutine[Any, Any, None]], kwargs: dict[s
     for _ in range(3):  # callbacks of tasks that just ended may still be queued
         await asyncio.sleep(0)
     leaked = asyncio.all_tasks() - {asyncio.current_task()}
-    _sweep()
+    gc.collect()  # brings out "exception was never retrieved"
     assert not leaked, f"tasks outlived the test: {sorted(map(repr, leaked))}"
     assert not unhandled, f"exceptions nobody handled: {unhandled}"
 
@@ -53,6 +42,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         return None
     names = pyfuncitem._fixtureinfo.argnames
     kwargs = {name: pyfuncitem.funcargs[name] for name in names}
+    _settle()
     with asyncio.Runner() as runner:
         runner.run(_strict(pyfuncitem.obj, kwargs))
     return True
