@@ -10,7 +10,7 @@ export {
   openMicrophone,
 } from "./audio/microphone.js";
 export { Conversation, type Ports } from "./session/conversation.js";
-export { faultWords } from "./session/faults.js";
+export { againWords, faultWords } from "./session/faults.js";
 export type { Archive } from "./session/history/archive.js";
 export type { History, Past } from "./session/history/history.js";
 export { pastLines, resultsOf, SENDING } from "./session/history/past.js";
