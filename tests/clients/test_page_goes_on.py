@@ -400,10 +400,12 @@ async def test_a_page_that_is_loaded_anew_in_the_middle_goes_on_with_the_same_co
 async def test_over_a_websocket_too_the_page_is_back_after_a_network_that_was_gone(
     away: float, voice: Voice, tmp_path: Path
 ) -> None:
-    steps = [
+    steps: list[Step] = [
         ("click", "talk"),
+        ("state", "listening"),
+        ("say", APPLES),
+        ("since", "speaking"),
         ("words", ["apples"]),
-        ("state", "speaking"),
         ("state", "listening"),
         ("cut", None),
         ("mark", "cut"),
@@ -412,14 +414,12 @@ async def test_over_a_websocket_too_the_page_is_back_after_a_network_that_was_go
         ("mend", None),
         ("mark", "mended"),
         ("state", "listening"),
+        ("say", PIANO),
         ("words", ["apples", "piano"]),
         ("speech", 1.0),
     ]
-    # Said again and again, since nobody knows when it is heard again.
-    again: Said = [PIANO, 8.0] * 4
-    said: Said = [3.0, APPLES, away + 20.0, *again]
     with serve(tmp_path / "server") as served:
-        page = await visited(served, voice, tmp_path, said, steps, path="/?transport=websocket")
+        page = await played(served.origin, "websocket", voice, tmp_path, steps)
         found = await _conversations(served)
     assert page.transport == "websocket"
     assert len(found) == 1

@@ -274,6 +274,13 @@ const PATTERNS = [
   /*i18n*/ "Step {number} of {total}",
   /*i18n*/ "{number} lines, the last: {line}",
   /*i18n*/ "{who}, English: {voice}",
+  // Whose words were read before something is asked
+  /*i18n*/ "the page {name}",
+  /*i18n*/ "an answer of the server {name}",
+  /*i18n*/ "what the server {name} says of its tools",
+  /*i18n*/ "the task \"{name}\"",
+  /*i18n*/ "an answer of the tool {name}",
+  /*i18n*/ "the file {name}",
 ];
 
 export const TOOLS = [
@@ -284,6 +291,16 @@ export const TOOLS = [
   /*i18n*/ "Cancelling a task",
   /*i18n*/ "Passing on the answer",
   /*i18n*/ "Asking you something",
+];
+
+export const SOURCES = [
+  /*i18n*/ "the results of a web search",
+  /*i18n*/ "what tasks have told",
+  /*i18n*/ "files",
+  /*i18n*/ "names of files",
+  /*i18n*/ "the output of a command",
+  /*i18n*/ "what came earlier",
+  /*i18n*/ "what was said with a lesser key",
 ];
 
 export const WAITS = [
