@@ -117,10 +117,10 @@ const STEPS = {
   },
   /** To the browser's own question; the page asks nothing of the server before. */
   async answer(page, yes) {
-    const { state } = await page.evaluate(() => navigator.permissions.query({ name: "microphone" }));
+    const asks = () => navigator.permissions.query({ name: "microphone" }).then(({ state }) => state);
     const called = () => performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname);
     const asked = await page.evaluate(() => window.asked);
-    tell("asked", { asked, permission: state, called: await page.evaluate(called) });
+    tell("asked", { asked, permission: await page.evaluate(asks), called: await page.evaluate(called) });
     await page.evaluate((granted) => window.answer(granted), yes);
   },
   /** Until nobody can hear the user any more. */
