@@ -474,7 +474,7 @@ async function prepared(page, state) {
     });
     await page.route("**/conversations/search?*", json({ results: HITS }));
   }
-  if (state === "ended") {
+  if (["ended", "elsewhere"].includes(state)) {
     // What was said was told to the page only: the list is to know of it, too.
     await page.route("**/api/v1/conversations?*", async (route) => {
       const list = await route.fetch().then((answer) => answer.json());
