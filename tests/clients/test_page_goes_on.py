@@ -292,8 +292,10 @@ async def test_a_conversation_that_fell_silent_goes_on_with_one_click(
     home.mkdir()
     (home / "agent.yaml").write_text(AGENT)
     (home / "prompt.md").write_text("Be quick.\n")
-    steps = [
+    steps: list[Step] = [
         ("click", "talk"),
+        ("state", "listening"),
+        ("say", APPLES),
         ("words", ["apples"]),
         ("notice", "Still there?"),
         ("state", "ended"),
@@ -303,8 +305,8 @@ async def test_a_conversation_that_fell_silent_goes_on_with_one_click(
         ("state", "listening"),
     ]
     with serve(tmp_path / "server", VIVAVOCE_AGENT=str(home)) as served:
-        page = await visited(served, voice, tmp_path, [3.0, APPLES], steps)
-    told = page.watcher
+        async with watching(served) as told:
+            page = await played(served.origin, "webrtc", voice, tmp_path, steps)
     assert told.all("session.warning")[0]["seconds_remaining"] == 4
     assert told.all("session.ended")[0]["reason"] == "timeout"
     first, second = (one["session_id"] for one in told.all("session.started"))
