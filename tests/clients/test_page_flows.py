@@ -609,7 +609,7 @@ async def test_a_tool_waits_for_a_click_shows_how_far_it_is_and_its_end_is_told(
 
 
 async def test_the_browser_asks_for_the_microphone_before_anything_else_is_begun(
-    voice: Voice, tmp_path: Path, house: Served
+    voice: Voice, tmp_path: Path, served: Served
 ) -> None:
     """Nothing is asked of the server until the user said yes, and who lets go while the browser
     still asks is not heard afterwards."""
@@ -624,7 +624,7 @@ async def test_the_browser_asks_for_the_microphone_before_anything_else_is_begun
         ("state", "idle"),
         ("deaf", None),
     ]
-    page = await played(house.origin, "webrtc", voice, tmp_path, steps)
+    page = await played(served.origin, "webrtc", voice, tmp_path, steps)
     told = page.told.one("asked")
     assert (told["asked"], told["permission"]) == (1, "prompt")
     assert not [path for path in told["called"] if path.startswith(("/session", "/api/v1/voice"))]
@@ -635,19 +635,19 @@ async def test_the_browser_asks_for_the_microphone_before_anything_else_is_begun
 @pytest.mark.full
 @pytest.mark.parametrize("yes", [True, False])
 async def test_who_lets_go_while_the_browser_asks_is_not_heard_whatever_is_answered_then(
-    yes: bool, voice: Voice, tmp_path: Path, house: Served
+    yes: bool, voice: Voice, tmp_path: Path, served: Served
 ) -> None:
     left: Steps = [("click", "talk"), ("state", "asking"), ("click", "talk"), ("state", "idle")]
     after: Steps = [("deaf", None)] if yes else []
     steps = [("state", "idle"), *left, ("answer", yes), *after, ("stays", ["idle", 2])]
-    page = await played(house.origin, "webrtc", voice, tmp_path, steps)
+    page = await played(served.origin, "webrtc", voice, tmp_path, steps)
     assert page.all("state")[-1] == "idle"
     assert not page.all("problem")
 
 
 @pytest.mark.full
 async def test_who_closes_the_browsers_question_reads_how_to_allow_it_and_can_try_again(
-    voice: Voice, tmp_path: Path, house: Served
+    voice: Voice, tmp_path: Path, served: Served
 ) -> None:
     steps: Steps = [
         ("click", "talk"),
@@ -656,7 +656,7 @@ async def test_who_closes_the_browsers_question_reads_how_to_allow_it_and_can_tr
         ("state", "refused"),
         ("stays", ["refused", 1]),
     ]
-    page = await played(house.origin, "webrtc", voice, tmp_path, steps)
+    page = await played(served.origin, "webrtc", voice, tmp_path, steps)
     assert page.told.one("asked")["permission"] == "prompt"
     assert any("may not hear you" in words for words in page.all("problem"))
     assert page.all("button")[-1] == "Try again"
