@@ -30,14 +30,14 @@ def silence(seconds: float) -> bytes:
     return bytes(2 * int(seconds * RATE))
 
 
-def microphone(path: Path, pcm: bytes) -> Path:
+def microphone(path: Path, pcm: bytes, *, first: float = 4) -> Path:
     """For Chromium, which plays it from the moment the page asks and then over and over.
 
-    The silence in front is for connecting; where that took longer, the next
-    round is heard. The silence behind is longer than any answer,
+    The silence in front, of so many seconds, is for connecting; where that took
+    longer, only the next round is whole. The silence behind is longer than any answer,
     even on a busy machine.
     """
-    return write(path, silence(4) + pcm + silence(60))
+    return write(path, silence(first) + pcm + silence(60))
 
 
 def tone(seconds: float, hertz: float = 440.0) -> bytes:

@@ -22,9 +22,10 @@ SENTENCE = "There are seven apples on the kitchen table."
 WORDS = ["apples", "kitchen", "table"]
 
 
-async def wishes(voice: Voice, folder: Path) -> dict[str, Any]:
+async def wishes(voice: Voice, folder: Path, *, first: float = 6) -> dict[str, Any]:
+    said = await voice.say(SENTENCE)
     return {
-        "wav": str(sound.microphone(folder / "microphone.wav", await voice.say(SENTENCE))),
+        "wav": str(sound.microphone(folder / "microphone.wav", said, first=first)),
         "words": WORDS,
         "heard": str(folder / "heard.wav"),
         "screenshot": str(folder / "page.png"),
@@ -53,7 +54,8 @@ async def test_the_page_shows_the_words_and_plays_an_answer_by_webrtc(
 async def test_with_every_interface_but_loopback_down_the_page_talks_by_websocket(
     voice: Voice, tmp_path: Path
 ) -> None:
-    wish = await wishes(voice, tmp_path) | {"noWay": not namespaces()}
+    # One way for the sound is tried in vain before the other.
+    wish = await wishes(voice, tmp_path, first=15) | {"noWay": not namespaces()}
     await unpacked()
     inside = [sys.executable, "-m", "tests.clients.page_alone", str(tmp_path / "server")]
     told = await lines(cut_off(*inside, orjson.dumps(wish).decode()), 220)

@@ -517,6 +517,51 @@ async def test_what_needs_a_yes_is_asked_on_the_page_and_aloud_and_answered_by_v
     assert share(f"may I? yes or no? {told}", heard) >= 0.7, heard
 
 
+@pytest.mark.full
+async def test_a_yes_on_the_page_holds_this_once_for_the_session_or_until_it_is_taken_back(
+    voice: Voice, tmp_path: Path
+) -> None:
+    script = tmp_path / "painting.yaml"
+    script.write_text(PAINTING)
+
+    def painted(*between: tuple[str, Any], told: str = "door is blue") -> Steps:
+        return [("write", "Please paint the door."), *between, ("last", told), ("state", "idle")]
+
+    def asked(button: str, told: str = "door is blue") -> Steps:
+        return painted(
+            ("sees", ["approval", "touch painted"]),
+            ("wait", 1.0),  # whoever presses at once did not read it
+            ("click", f"approval-{button}"),
+            ("gone", "approval"),
+            told=told,
+        )
+
+    steps: Steps = [
+        ("state", "idle"),
+        *asked("yes"),
+        *asked("session"),
+        *painted(),  # it is not asked again
+        ("click", "new"),
+        *asked("always"),  # another session asks
+        ("click", "new"),
+        *painted(),
+        ("click", "open-settings"),
+        ("sees", ["grant", "Always"]),
+        ("shot", str(tmp_path / "allowed.png")),
+        ("click", "revoke"),  # the newest is the first
+        ("never", ["grant", "Always"]),
+        ("key", "Escape"),
+        ("click", "new"),
+        *asked("no", told="stays as it is"),
+    ]
+    with serve(tmp_path / "server", VIVAVOCE_SCRIPT=str(script)) as served:
+        page = await played(served.origin, "webrtc", voice, tmp_path, steps, viewport=WIDE)
+        async with httpx.AsyncClient(base_url=served.origin, trust_env=False) as http:
+            left = (await http.get("/grants")).raise_for_status().json()["approvals"]
+    assert [one["reach"] for one in left] == ["session"]
+    assert "stays as it is" in page.lines[-1][1]
+
+
 RUNNING = """\
 rules:
   - when: run the tests
@@ -558,6 +603,63 @@ async def test_a_tool_waits_for_a_click_shows_how_far_it_is_and_its_end_is_told(
     assert any(text.startswith("Running") for text in page.all("words")), page.all("words")
     heard = await page.heard(voice)
     assert "50 tests" in heard or "fifty tests" in heard.lower(), heard
+
+
+# --- The browser's own question ---------------------------------------------------------------
+
+
+async def test_the_browser_asks_for_the_microphone_before_anything_else_is_begun(
+    voice: Voice, tmp_path: Path, served: Served
+) -> None:
+    """Nothing is asked of the server until the user said yes, and who lets go while the browser
+    still asks is not heard afterwards."""
+    steps: Steps = [
+        ("state", "idle"),
+        ("click", "talk"),
+        ("state", "asking"),
+        ("stays", ["asking", 1]),
+        ("answer", True),
+        ("state", "listening"),
+        ("click", "talk"),
+        ("state", "idle"),
+        ("deaf", None),
+    ]
+    page = await played(served.origin, "webrtc", voice, tmp_path, steps)
+    told = page.told.one("asked")
+    assert (told["asked"], told["permission"]) == (1, "prompt")
+    assert not [path for path in told["called"] if path.startswith(("/session", "/api/v1/voice"))]
+    assert "May this page hear you? Your browser asks" in page.all("words")
+    assert "Cancel" in page.all("button")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("yes", [True, False])
+async def test_who_lets_go_while_the_browser_asks_is_not_heard_whatever_is_answered_then(
+    yes: bool, voice: Voice, tmp_path: Path, served: Served
+) -> None:
+    left: Steps = [("click", "talk"), ("state", "asking"), ("click", "talk"), ("state", "idle")]
+    after: Steps = [("deaf", None)] if yes else []
+    steps = [("state", "idle"), *left, ("answer", yes), *after, ("stays", ["idle", 2])]
+    page = await played(served.origin, "webrtc", voice, tmp_path, steps)
+    assert page.all("state")[-1] == "idle"
+    assert not page.all("problem")
+
+
+@pytest.mark.full
+async def test_who_closes_the_browsers_question_reads_how_to_allow_it_and_can_try_again(
+    voice: Voice, tmp_path: Path, served: Served
+) -> None:
+    steps: Steps = [
+        ("click", "talk"),
+        ("state", "asking"),
+        ("answer", False),
+        ("state", "refused"),
+        ("stays", ["refused", 1]),
+    ]
+    page = await played(served.origin, "webrtc", voice, tmp_path, steps)
+    assert page.told.one("asked")["permission"] == "prompt"
+    assert any("may not hear you" in words for words in page.all("problem"))
+    assert page.all("button")[-1] == "Try again"
 
 
 # --- Devices ----------------------------------------------------------------------------------

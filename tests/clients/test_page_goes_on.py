@@ -98,7 +98,6 @@ async def visited(
     said: Said,
     steps: Sequence[Step],
     *,
-    path: str = "",
     meanwhile: Callable[[Watcher], Coroutine[Any, Any, None]] | None = None,
 ) -> Page:
     """A visit to the page with a voice that says these sentences, with pauses in seconds."""
@@ -106,7 +105,7 @@ async def visited(
     wav = sound.write(folder / "microphone.wav", b"".join(pieces) + sound.silence(120))
     given = {
         "wav": str(wav),
-        "page": served.origin + path,
+        "page": served.origin,
         "heard": str(folder / "heard.wav"),
         "screenshot": str(folder / "page.png"),
         "steps": [list(step) for step in steps],
@@ -126,6 +125,7 @@ async def played(
     steps: Sequence[Step],
     *,
     seconds: float = 200,
+    watcher: Watcher | None = None,
     **given: Any,
 ) -> Page:
     """A visit to the page; what is to be said is said when its turn comes."""
@@ -144,7 +144,7 @@ async def played(
         "steps": spoken,
         **given,
     }
-    return Page(await scene("steps", wish, seconds=seconds), Watcher(), folder)
+    return Page(await scene("steps", wish, seconds=seconds), watcher or Watcher(), folder)
 
 
 def check_lines(page: Page, sentences: Sequence[str]) -> None:
@@ -241,9 +241,11 @@ async def test_after_a_network_that_was_gone_the_page_is_back_and_says_what_was_
     away: float, voice: Voice, tmp_path: Path
 ) -> None:
     """Seed 001 §5.3."""
-    steps = [
+    steps: list[Step] = [
         ("click", "talk"),
-        ("seen", "speaking"),
+        ("state", "listening"),
+        ("say", LONG),
+        ("since", "speaking"),
         ("wait", 1.5),
         ("cut", None),
         ("mark", "cut"),
@@ -255,7 +257,8 @@ async def test_after_a_network_that_was_gone_the_page_is_back_and_says_what_was_
         ("state", "listening"),
     ]
     with serve(tmp_path / "server") as served:
-        page = await visited(served, voice, tmp_path, [3.0, LONG], steps)
+        async with watching(served) as watcher:
+            page = await played(served.origin, "webrtc", voice, tmp_path, steps, watcher=watcher)
     assert page.transport == "webrtc"
     assert len({one["session_id"] for one in page.watcher.all("connection.status")}) == 1
     assert page.all("button")[-1] == "Hang up"
@@ -292,8 +295,10 @@ async def test_a_conversation_that_fell_silent_goes_on_with_one_click(
     home.mkdir()
     (home / "agent.yaml").write_text(AGENT)
     (home / "prompt.md").write_text("Be quick.\n")
-    steps = [
+    steps: list[Step] = [
         ("click", "talk"),
+        ("state", "listening"),
+        ("say", APPLES),
         ("words", ["apples"]),
         ("notice", "Still there?"),
         ("state", "ended"),
@@ -303,8 +308,8 @@ async def test_a_conversation_that_fell_silent_goes_on_with_one_click(
         ("state", "listening"),
     ]
     with serve(tmp_path / "server", VIVAVOCE_AGENT=str(home)) as served:
-        page = await visited(served, voice, tmp_path, [3.0, APPLES], steps)
-    told = page.watcher
+        async with watching(served) as told:
+            page = await played(served.origin, "webrtc", voice, tmp_path, steps, watcher=told)
     assert told.all("session.warning")[0]["seconds_remaining"] == 4
     assert told.all("session.ended")[0]["reason"] == "timeout"
     first, second = (one["session_id"] for one in told.all("session.started"))
@@ -400,10 +405,12 @@ async def test_a_page_that_is_loaded_anew_in_the_middle_goes_on_with_the_same_co
 async def test_over_a_websocket_too_the_page_is_back_after_a_network_that_was_gone(
     away: float, voice: Voice, tmp_path: Path
 ) -> None:
-    steps = [
+    steps: list[Step] = [
         ("click", "talk"),
+        ("state", "listening"),
+        ("say", APPLES),
+        ("since", "speaking"),
         ("words", ["apples"]),
-        ("state", "speaking"),
         ("state", "listening"),
         ("cut", None),
         ("mark", "cut"),
@@ -412,14 +419,12 @@ async def test_over_a_websocket_too_the_page_is_back_after_a_network_that_was_go
         ("mend", None),
         ("mark", "mended"),
         ("state", "listening"),
+        ("say", PIANO),
         ("words", ["apples", "piano"]),
         ("speech", 1.0),
     ]
-    # Said again and again, since nobody knows when it is heard again.
-    again: Said = [PIANO, 8.0] * 4
-    said: Said = [3.0, APPLES, away + 20.0, *again]
     with serve(tmp_path / "server") as served:
-        page = await visited(served, voice, tmp_path, said, steps, path="/?transport=websocket")
+        page = await played(served.origin, "websocket", voice, tmp_path, steps)
         found = await _conversations(served)
     assert page.transport == "websocket"
     assert len(found) == 1
@@ -434,8 +439,10 @@ async def test_a_second_tab_takes_over_openly_and_the_first_one_takes_it_back_wh
     way: str, voice: Voice, tmp_path: Path
 ) -> None:
     elsewhere = "It goes on in another window"
-    steps = [
+    steps: list[Step] = [
         ("click", "talk"),
+        ("state", "listening"),
+        ("say", APPLES),
         ("words", ["apples"]),
         ("state", "listening"),
         ("tab", None),
@@ -456,9 +463,8 @@ async def test_a_second_tab_takes_over_openly_and_the_first_one_takes_it_back_wh
         ("notice", elsewhere),
     ]
     with serve(tmp_path / "server") as served:
-        page = await visited(
-            served, voice, tmp_path, [3.0, APPLES], steps, path=f"/?transport={way}"
-        )
+        async with watching(served) as watcher:
+            page = await played(served.origin, way, voice, tmp_path, steps, watcher=watcher)
         found = await _conversations(served)
     assert len(found) == 1, "it is one conversation"
     assert "Continue here" in page.all("button")

@@ -15,7 +15,10 @@ from fastapi import FastAPI
 
 from tests import page_types
 from tests.server.standing import Standing, standing
+from vivavoce.errors import SPOKEN, VivavoceError
+from vivavoce.runtime.provider.known_models import local_voices
 from vivavoce.server.page import BUILT, mount_page, page_paths
+from vivavoce.server.problems import CODES
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "a-token-that-is-long-enough"
@@ -250,3 +253,23 @@ def test_the_lock_file_names_versions_and_hashes_but_no_place_to_get_them() -> N
     assert all("resolved" not in found for found in packages.values())
     # What comes inside another package has that one's hash.
     assert all("integrity" in found or found.get("inBundle") for found in packages.values())
+
+
+def test_the_page_has_words_of_its_own_for_every_fault_of_the_server() -> None:
+    """By its code, or by the sentence: a page in another language shows no English for it."""
+    known = (ROOT / "web" / "src" / "words" / "known.ts").read_text(encoding="utf-8")
+    table = known[known.index("const CODES") :].partition("};")[0]
+    of_codes = set(re.findall(r"^  (\w+): ", table, re.MULTILINE))
+    sentences = {json.loads(one) for one in re.findall(r"/\*i18n\*/ (\"(?:[^\"\\]|\\.)*\")", known)}
+    ours = {one for one in _tree(VivavoceError) if one.__module__.startswith("vivavoce.")}
+    codes = {fault.code for fault in ours} | set(CODES.values())
+    assert codes <= of_codes, codes - of_codes
+    spoken = {words for row in SPOKEN.values() for words in (row.message, row.last) if words}
+    assert spoken <= sentences, spoken - sentences
+    described = {voice.description for voice in local_voices(["af_heart", "bm_george"])}
+    plain = {words.partition(": ")[0] for words in described}
+    assert plain <= sentences, plain - sentences
+
+
+def _tree(root: type[VivavoceError]) -> set[type[VivavoceError]]:
+    return {root}.union(*(_tree(one) for one in root.__subclasses__()))

@@ -38,6 +38,40 @@ def test_a_yes_to_another_question_of_the_assistant_approves_nothing_and_it_is_a
     assert said(scene, "Yes.", "u3") == ["a1"]
 
 
+def test_who_has_said_yes_is_not_asked_again_by_whatever_is_said_to_it() -> None:
+    """The model may answer the yes aloud before anybody has acted on it."""
+    scene = Scene().connect()
+    scene.send(ev.ApprovalAsked("a1", "May I delete it?"))
+    speaks(scene, "r1", "i1", "May I delete it?")
+    assert said(scene, "Yes.", "u1") == ["a1"]
+    effects = speaks(scene, "r2", "i2", "All right.")
+    effects += scene.send(ev.ApprovalSettled("a1"))
+    assert not sent(effects, cmd.CreateResponse)
+
+
+def test_what_is_said_to_a_yes_whose_words_come_later_asks_nobody_again() -> None:
+    scene = Scene().connect()
+    scene.send(ev.ApprovalAsked("a1", "May I delete it?"))
+    speaks(scene, "r1", "i1", "May I delete it?")
+    effects = scene.send(*user_turn("u1"))
+    scene.wait(1)
+    effects += speaks(scene, "r2", "i2", "All right.")
+    effects += scene.send(rt.UserTranscript("u1", "Yes."))
+    assert [e.approval_id for e in effects if isinstance(e, fx.Resolve)] == ["a1"]
+    assert not sent(effects, cmd.CreateResponse)
+
+
+def test_what_is_said_to_other_words_that_come_later_is_followed_by_the_request() -> None:
+    scene = Scene().connect()
+    scene.send(ev.ApprovalAsked("a1", "May I delete it?"))
+    speaks(scene, "r1", "i1", "May I delete it?")
+    effects = scene.send(*user_turn("u1"))
+    effects += speaks(scene, "r2", "i2", "The build folder.")
+    assert not sent(effects, cmd.CreateResponse)
+    late = scene.send(rt.UserTranscript("u1", "What would that delete?"))
+    assert [c.say for c in sent(late, cmd.CreateResponse)] == ["May I delete it?"]
+
+
 def test_a_yes_to_what_a_tool_asks_approves_nothing() -> None:
     scene = Scene().connect()
     scene.send(ev.ApprovalAsked("a1", "May I delete it?"))

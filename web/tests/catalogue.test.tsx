@@ -2,7 +2,8 @@ import { INITIAL, type State } from "@vivavoce/client";
 import { beforeAll, describe, expect, test } from "vitest";
 import { entries, used } from "../catalogue.mjs";
 import { i18n, speak } from "../src/words/i18n";
-import { known } from "../src/words/known";
+import { troubleWords } from "../src/words/faults";
+import { exactly, known } from "../src/words/known";
 import { stateWords, talkWords } from "../src/words/talk";
 import { agoWords } from "../src/words/time";
 
@@ -56,6 +57,30 @@ describe("in German", () => {
     expect(known(i18n, "The disk of 20 GB is full.")).toBe("The disk of 20 GB is full."); // the server's own
   });
 
+  test("what the server says of a fault is said by its code, and until when to wait", () => {
+    const at = Date.parse("2026-11-15T12:00:30Z");
+    const told = (code: string, message: string, retryAfterMs: number | null = null) =>
+      troubleWords(i18n, { code, message, retryAfterMs }, at);
+    expect(told("not_found", "Conversation 'x' not found.")).toBe("Das gibt es nicht mehr.");
+    expect(told("invalid_request", "title: too long")).toBe("Das kann der Server so nicht annehmen: title: too long");
+    expect(told("rate_limited", "3 sessions already", 30_000)).toBe(
+      "Das ist für den Moment zu viel. Versuche es in 30 Sekunden wieder.",
+    );
+    expect(told("service_unavailable", "The server is shutting down.")).toBe("Der Server wird gerade beendet.");
+    expect(told("of_another_server", "Its own words.")).toBe("Its own words.");
+  });
+
+  test("a tool's work, a decision and a provider have theirs, and a user's own words stay", () => {
+    expect(known(i18n, "Editing file src/a (b).py")).toBe("Ändert die Datei src/a (b).py");
+    expect(known(i18n, "Searching for apples in lib")).toBe("Sucht nach apples in lib");
+    expect(known(i18n, "12 of 50 tests passed")).toBe("12 von 50 Tests bestanden");
+    expect(known(i18n, "bash was refused: nobody answered in time.")).toMatch(/^bash wurde abgelehnt: Niemand/);
+    expect(known(i18n, "OpenAI does not answer. One moment, I try the voice of this server.")).toBe(
+      "OpenAI antwortet nicht. Einen Moment, ich versuche es mit der Stimme dieses Servers.",
+    );
+    expect(exactly(i18n, "Looking for a flat")).toBe("Looking for a flat");
+  });
+
   test("the button, numbers and times have theirs", () => {
     expect(talkWords(i18n, { ...INITIAL, stage: "idle" })).toBe("Gespräch beginnen");
     expect(talkWords(i18n, { ...INITIAL, stage: "live", voice: "ready" })).toBe("Auflegen");
@@ -65,4 +90,10 @@ describe("in German", () => {
     const now = Date.parse("2026-11-15T12:00:30Z");
     expect(agoWords(i18n, "2026-11-15T10:00:00Z", now)).toBe("vor 2 Stunden");
   });
+});
+
+test("in English the server's own words of a fault stay, since they say more", () => {
+  const trouble = { code: "rate_limited", message: "3 sessions already", retryAfterMs: 1000 };
+  expect(troubleWords(i18n, trouble)).toBe("3 sessions already. Try again in 1 second.");
+  expect(troubleWords(i18n, { ...trouble, code: "not_found" })).toBe("3 sessions already");
 });

@@ -93,6 +93,26 @@ describe("a notice", () => {
     expect(again?.actions?.map(({ title }) => title)).toEqual(["Erledigt", "In 10 Minuten"]);
   });
 
+  test("says in that language when something was or will be, and leaves a user's words alone", async () => {
+    await speak("de");
+    const around = new Around();
+    around.words = noticeWords(i18n);
+    await speak("en");
+    const shown = (tag: string) => around.shown.get(tag);
+    await around.desk.received({ ...REMINDER, title: "Done: the laundry", body: "It was due at 2:30 PM." });
+    expect(shown("due:1")?.title).toBe("Done: the laundry");
+    expect(shown("due:1")?.options.body).toMatch(/^Es war fällig: Samstag.*\d\d:\d\d/);
+    around.answer = () =>
+      Response.json({ action: "snooze", said: "I'll remind you at 4 PM.", at: "2026-01-31T16:00:00Z" });
+    const acted = around.click("due:1", "snooze");
+    around.ports.pause = async () =>
+      expect(shown("due:1")?.options.body).toMatch(/^Ich erinnere dich wieder: Samstag/);
+    await acted;
+    const task = { ...REMINDER, kind: "task", tag: "task:1", title: "Failed: Tidy up", body: "Done" };
+    await around.desk.received(task);
+    expect([shown("task:1")?.title, shown("task:1")?.options.body]).toEqual(["Nicht gelungen: Tidy up", "Done"]);
+  });
+
   test("takes the place of an older one of the same matter", async () => {
     const around = new Around();
     await around.desk.received(REMINDER);

@@ -112,6 +112,7 @@ class Machine:
             failing.otherwise()
         if draft.ending is not None:
             sideband.end(draft, *draft.ending)
+        news.put_again(draft)
         if self.state.policy.aloud:
             aloud.settle(draft)
         calling.settle(draft)

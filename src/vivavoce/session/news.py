@@ -167,7 +167,7 @@ def cut_short(response_id: str, heard_ms: float, draft: Draft) -> None:
     for key, asked in draft.state.work.approvals.items():
         if asked.response_id == response_id and heard_ms < _INTO_IT:
             asked.clear_ms = math.inf
-            draft.state.talk.responses.say(asked.question, key=key)
+            _put_again(key, asked, draft)
 
 
 def said_already(words: str, draft: Draft) -> None:
@@ -204,7 +204,7 @@ def response_over(response_id: str, status: str, draft: Draft) -> None:
     elif status == "cancelled":
         for key in _unheard(draft).get(response_id, ()):
             state.work.approvals[key].response_id = ""
-            state.talk.responses.say(state.work.approvals[key].question, key=key)
+            _put_again(key, state.work.approvals[key], draft)
     for key in state.work.telling.pop(response_id, ()):
         if status == "completed":
             _told(key, draft)
@@ -243,11 +243,25 @@ def _heard(response_id: str, into_it: float, draft: Draft) -> None:
 
 def _spoken_over(response_id: str, draft: Draft) -> None:
     """A yes after other words is an answer to those; so the request is put again."""
-    for key, asked in draft.state.work.approvals.items():
+    for asked in draft.state.work.approvals.values():
         other = asked.heard_ms is not None and asked.response_id != response_id
         if other and asked.until_ms is None:
-            asked.until_ms = draft.now_ms
-            draft.state.talk.responses.say(asked.question, key=key)
+            asked.until_ms, asked.again = draft.now_ms, True
+
+
+def put_again(draft: Draft) -> None:
+    """After every event: the requests that something else was said after. It may have been said to
+    the user's yes, whose words come a moment later: until then nobody is asked a second time."""
+    waiting = [(key, one) for key, one in draft.state.work.approvals.items() if one.again]
+    if waiting and all(item.settled for item in draft.state.talk.heard.values()):
+        for key, asked in waiting:
+            asked.again = False
+            _put_again(key, asked, draft)
+
+
+def _put_again(key: str, asked: Asked, draft: Draft) -> None:
+    if not asked.answered:
+        draft.state.talk.responses.say(asked.question, key=key)
 
 
 def user_said(words: str, began_ms: float, draft: Draft) -> None:
@@ -264,6 +278,8 @@ def user_said(words: str, began_ms: float, draft: Draft) -> None:
     if heard and answer:
         # One yes is for one thing, and reaches as far as the words say.
         far = reach(words) or "once"
+        asked[heard[0]].answered = True
+        state.talk.responses.unsay(heard[0])
         draft.do(Resolve(heard[0], granted=granted, words=words, reach=far))
     elif state.work.open_calls and stops(words):
         draft.do(CancelCalls(tuple(sorted(state.work.open_calls))))

@@ -83,6 +83,8 @@ class Asked:
     heard_ms: float | None = None
     clear_ms: float = 0.0  # by then it is clear what it is about
     until_ms: float | None = None
+    again: bool = False  # it is to be put once more, since something else was said after it
+    answered: bool = False  # by the user; what they said is on its way to whoever waits for it
 
     def answered_by(self, began_ms: float, *, granted: bool) -> bool:
         """Can words that began then be meant for it? A no counts from the first sound."""

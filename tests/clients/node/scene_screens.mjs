@@ -33,6 +33,11 @@ const TASKS = [
 ];
 const REMINDERS = [{ id: "r1", title: "Call mum", due_at: soon(-120_000), task_id: "x", conversation_id: null, created_at: soon(-9e6) }];
 const HOUR = 3_600_000;
+/** In so many days, when the clock shows this. */
+const atOClock = (days, hour) => {
+  const day = new Date(Date.now() + days * 24 * HOUR);
+  return new Date(day.setHours(hour, 0, 0, 0)).toISOString();
+};
 const todo = (id, more) => ({
   id, title: "", trigger_type: "time", scheduled_at: null, scheduled_words: null, recurrence_rule: null, recurrence_words: null,
   time_zone: "Europe/Berlin", location_trigger: null, status: "active", reason: null, goal_id: null, conversation_id: null,
@@ -42,7 +47,7 @@ const TODOS = [
   todo("p1", { title: "Water the plants on the balcony", scheduled_at: soon(-20 * HOUR) }),
   todo("p2", { title: "Meditate", scheduled_at: soon(HOUR / 6), recurrence_rule: "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR" }),
   todo("p3", { title: "Learn twenty words", scheduled_at: soon(HOUR / 3), goal_id: "g1", recurrence_rule: "FREQ=DAILY" }),
-  todo("p4", { title: "Dentist", scheduled_at: soon(30 * HOUR) }),
+  todo("p4", { title: "Dentist", scheduled_at: atOClock(2, 10) }),
   todo("p5", { title: "Bring the car to the garage and ask about the noise behind the left door", scheduled_at: soon(70 * HOUR) }),
   todo("p6", { title: "Renew the passport", scheduled_at: soon(40 * 24 * HOUR) }),
   todo("p7", { title: "Buy milk", trigger_type: "location", location_trigger: "when I leave home" }),
@@ -87,6 +92,17 @@ const approval = () => ({
   arguments: { command: "npm test -- --watch=false", timeout: 60 }, expires_at: soon(55_000),
   session_id: "vs_1", call_id: "c1", reach: "once", because: "the page docs.example.org",
 });
+const ALLOWED = [
+  { ...approval(), id: "g1", tool_name: "bash", arguments: { command: "npm test -- --watch=false" }, status: "granted", reach: "always", requested_at: soon(-9e7) },
+  { ...approval(), id: "g2", tool_name: "web_fetch", arguments: { url: "https://docs.example.org/guide/first-steps" }, status: "granted", reach: "session", requested_at: soon(-9e6) },
+];
+const LOADING = {
+  ready: false, failed: false, message: null, waiting_for: ["The engine is loading its models."],
+  models: [
+    { name: "qwen-1.5b", state: "fetching", received: 512_000_000, total: 1_117_000_000 },
+    { name: "kokoro", state: "verifying", received: 92_000_000, total: 92_000_000 },
+  ],
+};
 const USAGE = (conversation) => ({
   today: { input_tokens: 5120, output_tokens: 812, cost_usd: 0.0312, since: soon(-9e6), sessions: 1 },
   budget: { tokens_per_day: null, tokens_left: null, cost_usd_per_day: null, cost_usd_left: null, sessions_per_day: null, sessions_left: null },
@@ -134,6 +150,11 @@ function staged() {
   };
 }
 
+/** The browser asks, and nobody answers. */
+function unanswered() {
+  if (navigator.mediaDevices) navigator.mediaDevices.getUserMedia = () => new Promise(() => undefined);
+}
+
 function refusing() {
   if (navigator.mediaDevices) navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("", "NotAllowedError"));
 }
@@ -171,7 +192,7 @@ def lines(name: str) -> int:
 const TALK = [
   said("user", "u1", "Could you make the parser forgive spaces around the commas?"),
   said("assistant", "a1", "Sure. I look at the parser first."),
-  ["tool.started", { call_id: "c1", tool_name: "edit_file", description: "Editing parser.py" }],
+  ["tool.started", { call_id: "c1", tool_name: "edit_file", description: "Editing file parser.py" }],
   ["tool.completed", { call_id: "c1", tool_name: "edit_file", success: true, duration_ms: 240, output_preview: DIFF, files_changed: ["src/parser.py"] }],
   said("user", "u2", "And remind me to release it on Friday.", { modality: "text" }),
   ["intent.submitted", { intent_id: "i1", intent: "NEW_TASK", payload: { title: "Release the parser", scheduled_at: "Friday, 20 November, 09:00" }, status: "accepted", task_id: "5b0e4f9e-0000-4000-8000-000000000001" }],
@@ -341,6 +362,28 @@ const STATES = {
     await page.waitForFunction(() => document.body.dataset.state === "refused");
     await page.waitForSelector(at("how-to-allow"));
   },
+  async asking(page) {
+    await page.click(at("talk"));
+    await page.waitForFunction(() => document.body.dataset.state === "asking");
+  },
+  async loading(page) {
+    await page.locator(`${at("banner")} progress`).waitFor();
+  },
+  async failed(page) {
+    await page.click(at("talk"));
+    await page.waitForSelector(at("problem"));
+  },
+  async germanfailed(page) {
+    await STATES.failed(page);
+  },
+  async elsewhere(page) {
+    await talking(page, ...TALK, status("ready"), ["session.ended", { reason: "taken_over" }]);
+    await page.waitForSelector(at("notice"));
+  },
+  async allowed(page) {
+    await page.click(at("open-settings"));
+    await page.locator(at("revoke")).first().scrollIntoViewIfNeeded();
+  },
   async "voice-listening"(page) {
     await talking(page, ...TALK, status("ready"));
     await large(page);
@@ -400,11 +443,20 @@ const LOCKED = Object.keys(LOGINS);
 /** A browser tells of each request that is refused. */
 const expected = (state, message) =>
   (LOCKED.includes(state) && message.text().includes("401")) ||
+  (state === "loading" && message.text().includes("503")) ||
+  (state.endsWith("failed") && message.text().includes("429")) ||
   (state === "reconnecting" && message.text().includes("ERR_FAILED"));
 
 async function prepared(page, state) {
   if (!REAL.includes(state)) await page.addInitScript(staged);
   if (state.endsWith("refused")) await page.addInitScript(refusing);
+  if (state === "asking") await page.addInitScript(unanswered);
+  if (state === "loading") await page.route("**/ready", (route) => route.fulfill({ status: 503, json: LOADING }));
+  if (state.endsWith("failed")) {
+    const error = { code: "rate_limited", message: "You have 3 talks at once already", details: { retry_after_ms: 30_000 } };
+    await page.route(/\/session$/, (route) => route.fulfill({ status: 429, json: { error } }));
+  }
+  if (state === "allowed") await page.route("**/grants", json({ approvals: ALLOWED, count: ALLOWED.length }));
   if (state === "work") {
     await page.route("**/tasks", json({ tasks: TASKS, count: TASKS.length }));
     await page.route("**/reminders?*", json({ reminders: REMINDERS }));
@@ -422,7 +474,7 @@ async function prepared(page, state) {
     });
     await page.route("**/conversations/search?*", json({ results: HITS }));
   }
-  if (state === "ended") {
+  if (["ended", "elsewhere"].includes(state)) {
     // What was said was told to the page only: the list is to know of it, too.
     await page.route("**/api/v1/conversations?*", async (route) => {
       const list = await route.fetch().then((answer) => answer.json());
@@ -504,7 +556,7 @@ play(async () => {
           try {
             await prepared(page, state);
             await page.goto(given.page);
-            if (!LOCKED.includes(state)) await page.waitForSelector('[data-state="idle"]');
+            if (![...LOCKED, "loading"].includes(state)) await page.waitForSelector('[data-state="idle"]');
             await STATES[state](page);
             await page.waitForTimeout(500);
             await kept(page, paper, name);

@@ -88,6 +88,25 @@ function noteDevices() {
   };
 }
 
+// Runs in the page before its own scripts: the browser's question whether the page may hear its user.
+// A browser without a window draws none, so here it stays open until it is answered.
+function ask() {
+  const { mediaDevices } = navigator;
+  const open = mediaDevices.getUserMedia.bind(mediaDevices);
+  const answered = new Promise((resolve, reject) => {
+    window.answer = (yes) => (yes ? resolve() : reject(new DOMException("Dismissed", "NotAllowedError")));
+  });
+  window.asked = 0;
+  window.tracks = [];
+  mediaDevices.getUserMedia = async (wish) => {
+    window.asked += 1;
+    await answered;
+    const stream = await open(wish);
+    window.tracks.push(...stream.getTracks());
+    return stream;
+  };
+}
+
 const STEPS = {
   click: (page, name) => page.click(at(name), LIMIT),
   /** PCM16 at 24 kHz. */
@@ -96,10 +115,28 @@ const STEPS = {
     await page.fill(`${at("write")} textarea`, words);
     await page.keyboard.press("Enter");
   },
+  /** To the browser's own question; the page asks nothing of the server before. */
+  async answer(page, yes) {
+    const asks = () => navigator.permissions.query({ name: "microphone" }).then(({ state }) => state);
+    const called = () => performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname);
+    const asked = await page.evaluate(() => window.asked);
+    tell("asked", { asked, permission: await page.evaluate(asks), called: await page.evaluate(called) });
+    await page.evaluate((granted) => window.answer(granted), yes);
+  },
+  /** Until nobody can hear the user any more. */
+  deaf: (page) =>
+    page.waitForFunction(
+      () => window.tracks.length > 0 && window.tracks.every(({ readyState }) => readyState === "ended"),
+      null,
+      LIMIT,
+    ),
   choose: (page, [name, label]) => page.selectOption(at(name), { label }, LIMIT),
   key: (page, name) => page.keyboard.press(name),
   /** Until one of these has the words in it. */
   sees: (page, [name, words]) => page.locator(at(name)).filter({ hasText: words }).first().waitFor(LIMIT),
+  /** Until none of these has the words in it. */
+  never: (page, [name, words]) =>
+    page.locator(at(name)).filter({ hasText: words }).first().waitFor({ ...LIMIT, state: "detached" }),
   gone: (page, name) => page.waitForSelector(at(name), { ...LIMIT, state: "detached" }),
   /** As a user closes a tab. */
   close: (page) => page.close({ runBeforeUnload: true }),
@@ -141,6 +178,16 @@ const STEPS = {
         return words.every((word) => text.includes(word.toLowerCase()));
       },
       [at("transcript"), wanted],
+      LIMIT,
+    ),
+  /** Until this is in the last line, and it is the assistant's. */
+  last: (page, words) =>
+    page.waitForFunction(
+      ([lines, wanted]) => {
+        const line = [...document.querySelectorAll(lines)].at(-1);
+        return line?.dataset.role === "assistant" && line.textContent.includes(wanted);
+      },
+      [`${at("transcript")} [data-role]`, words],
       LIMIT,
     ),
   notice: (page, part) =>
@@ -212,6 +259,7 @@ play(async () => {
       await page.addInitScript(remember);
       if (given.steps.some(([what]) => what === "say")) await page.addInitScript(speak, RATE);
       if (given.steps.some(([what]) => what === "devices")) await page.addInitScript(noteDevices);
+      if (given.steps.some(([what]) => what === "answer")) await page.addInitScript(ask);
       if (way) await way.lead(page);
       await page.goto(way ? given.page.replace(new URL(given.page).origin, way.origin) : given.page);
       return page;

@@ -5,6 +5,7 @@ import { ring, typed } from "../login/keys";
 import { arrived } from "../login/provider";
 import { openingOf } from "../reach/opening";
 import { devices } from "../settings/devices";
+import { wording } from "../words/faults";
 
 const ASKING_MS = 20_000;
 
@@ -17,6 +18,7 @@ export function makeClient(): Vivavoce {
     transport,
     getToken: ring.token,
     devices: devices(),
+    wording,
   });
   keepWhatIsRight(client);
   askWhoIsThere(client);

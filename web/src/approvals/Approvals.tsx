@@ -144,7 +144,7 @@ function Who({ approval: { asked_by: asker, because, tool_name } }: { approval: 
       {because && (
         <p className="flex items-center gap-2 text-warn">
           <TriangleAlert className="size-5 shrink-0" aria-hidden="true" />
-          <span>{i18n._("It has read {source} before, and may do what is written there.", { source: visible(because) })}</span>
+          <span>{i18n._("It has read {source} before, and may do what is written there.", { source: known(i18n, visible(because)) })}</span>
         </p>
       )}
     </div>

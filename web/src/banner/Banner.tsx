@@ -124,7 +124,7 @@ function Models({ loading }: { loading: Loading }) {
       <div className="grid flex-1 gap-2">
         {failed && (
           <p role="alert">
-            <span data-testid="problem">{message}</span> {i18n._("It tries again by itself.")}
+            <span data-testid="problem">{message && known(i18n, message)}</span> {i18n._("It tries again by itself.")}
           </p>
         )}
         {!failed && models.length === 0 && message && <p data-testid="notice">{known(i18n, message)}</p>}

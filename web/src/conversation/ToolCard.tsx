@@ -8,6 +8,7 @@ import { Check, ChevronDown, CircleAlert, FileDiff, Hourglass, LoaderCircle } fr
 import { type ReactNode, useId, useState } from "react";
 import { useApi } from "../app/query";
 import { cx } from "../parts/cx";
+import { known } from "../words/known";
 import { durationWords } from "../words/time";
 import { CopyButton } from "./Code";
 
@@ -62,16 +63,16 @@ function Head({ line, asks }: Props) {
     <>
       <Sign line={line} asks={asks} />
       <span className="min-w-0 flex-1">
-        {asks ? i18n._("Waiting for your yes") : visible(text)}
+        {asks ? i18n._("Waiting for your yes") : known(i18n, visible(text))}
         {done ? (
           <span className={cx("text-quiet", failed && "text-bad")}>
             {" · "}
             {failed ? i18n._("failed") : i18n._("done")}
-            {note && `: ${note}`}
+            {note && `: ${known(i18n, note)}`}
           </span>
         ) : (
           <span role="status" aria-live="polite" className="text-quiet">
-            {note && ` · ${note}`}
+            {note && ` · ${known(i18n, note)}`}
           </span>
         )}
       </span>
@@ -105,7 +106,7 @@ function Progress({ line, percentage }: { line: Line; percentage: number }) {
         className="bar"
         max={100}
         value={percentage}
-        aria-label={i18n._("{name}, progress", { name: line.text })}
+        aria-label={i18n._("{name}, progress", { name: known(i18n, line.text) })}
       />
     </div>
   );

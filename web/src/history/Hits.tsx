@@ -3,7 +3,7 @@
 import { useLingui } from "@lingui/react";
 import { type History, nameOf, pieces, type SearchHit, visible } from "@vivavoce/client";
 import { Nothing } from "../parts/pane";
-import { known } from "../words/known";
+import { exactly } from "../words/known";
 import { whenWords } from "../words/time";
 import type { RowActions } from "./Row";
 
@@ -20,7 +20,7 @@ export function Hits({ history, actions, talking }: Props) {
   const nameFor = (hit: SearchHit) => {
     if (hit.conversation_title) return visible(hit.conversation_title);
     const info = conversations.find(({ id }) => id === hit.conversation_id);
-    return info ? known(i18n, nameOf(info)) : i18n._("A conversation of before");
+    return info ? exactly(i18n, nameOf(info)) : i18n._("A conversation of before");
   };
   return (
     <>

@@ -8,7 +8,7 @@ import { Badge } from "../parts/badge";
 import { Button } from "../parts/button";
 import { Menu, MenuItem } from "../parts/menu";
 import type { I18n } from "../words/i18n";
-import { known } from "../words/known";
+import { exactly, known } from "../words/known";
 import { whenWords } from "../words/time";
 import type { Format } from "./file";
 import { typeWords } from "./words";
@@ -75,7 +75,7 @@ function Item({ one, actions, talking, live, here }: Props) {
 }
 
 function shownName(i18n: I18n, one: ConversationInfo, live: boolean): string {
-  return live && !one.title ? i18n._("This conversation") : known(i18n, nameOf(one));
+  return live && !one.title ? i18n._("This conversation") : exactly(i18n, nameOf(one));
 }
 
 function sizeAndTime(i18n: I18n, { last_message_at: at, created_at: begun, message_count: count }: ConversationInfo): string {

@@ -1,13 +1,14 @@
 /** The worker's words, in the language of the page. */
 
 import type { I18n } from "../words/i18n";
-import { known } from "../words/known";
-import { NOTICE_WORDS, WORDS, type Words } from "./worker/words";
+import { patternIn } from "../words/known";
+import { LANGUAGE, NOTICE_WORDS, WORDS, type Words } from "./worker/words";
 
 const CACHE = "vivavoce-words";
 
 export function noticeWords(i18n: I18n): Words {
-  return Object.fromEntries(NOTICE_WORDS.map((text) => [text, known(i18n, text)]));
+  const words = NOTICE_WORDS.map((text) => [text, patternIn(i18n, text)]);
+  return { ...Object.fromEntries(words), [LANGUAGE]: i18n.locale };
 }
 
 export async function leaveWords(i18n: I18n): Promise<void> {

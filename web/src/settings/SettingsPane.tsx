@@ -3,6 +3,7 @@
 
 import { ReachSettings } from "../reach/ReachSettings";
 import { DeviceSettings } from "./DeviceSettings";
+import { Grants } from "./Grants";
 import { LookSettings } from "./LookSettings";
 import { ProfileSettings } from "./ProfileSettings";
 import { SelfTest } from "./SelfTest";
@@ -13,6 +14,7 @@ export default function SettingsPane() {
   return (
     <div className="grid gap-7" data-testid="settings">
       <VoiceSettings />
+      <Grants />
       <DeviceSettings />
       <ProfileSettings />
       <LookSettings />

@@ -27,7 +27,7 @@ export function VoiceSettings() {
   const shown = named(now.voice ?? usual);
   return (
     <Section title={i18n._("Voice and manner")}>
-      <Field label={i18n._("Voice")} hint={shown?.description}>
+      <Field label={i18n._("Voice")} hint={shown?.description && known(i18n, shown.description)}>
         {(id, hint) => (
           <div className="flex gap-2">
             <div className="min-w-0 flex-1">

@@ -121,8 +121,7 @@ function StateWords({ state, large }: { state: State; large: boolean }) {
         role="status"
         aria-live="polite"
         className={cx(
-          "leading-snug",
-          large ? "text-lead" : "line-clamp-2 text-small wide:text-body",
+          large ? "text-lead leading-snug" : "line-clamp-3 text-small leading-tight wide:text-body",
           failed(state) ? "text-bad" : "text-ink",
         )}
       >

@@ -43,7 +43,7 @@ function toolsWords(i18n: I18n, { work, tools, lines }: State): string | null {
   if (!only) return null;
   if (running.length > 1) return i18n._("{count} tools are running", { count: running.length });
   const card = lines.find(({ id }) => id === only.callId);
-  return visible(card?.text || only.name);
+  return known(i18n, visible(card?.text || only.name));
 }
 
 /** What is on the page goes on with the button, and is not begun anew. */

@@ -10,7 +10,7 @@ export {
   openMicrophone,
 } from "./audio/microphone.js";
 export { Conversation, type Ports } from "./session/conversation.js";
-export { faultWords } from "./session/faults.js";
+export { againWords, faultWords } from "./session/faults.js";
 export type { Archive } from "./session/history/archive.js";
 export type { History, Past } from "./session/history/history.js";
 export { pastLines, resultsOf, SENDING } from "./session/history/past.js";
@@ -83,6 +83,6 @@ export type { Call, Transport } from "./transport/transport.js";
 export { WebRtcTransport } from "./transport/webrtc.js";
 export { WebSocketTransport } from "./transport/websocket.js";
 export { type Options, Vivavoce } from "./vivavoce.js";
-export { Api, ApiError, type Reach, type Wishes } from "./wire/api.js";
+export { Api, ApiError, type Reach, type Trouble, type Wishes, type Wording } from "./wire/api.js";
 export { type GetToken, tokenFrom } from "./wire/tokens.js";
 export type * from "./wire/types.js";

@@ -9,7 +9,7 @@ import { INITIAL, type State, type TransportKind } from "./session/state.js";
 import { Choice } from "./transport/choice.js";
 import { WebRtcTransport } from "./transport/webrtc.js";
 import { WebSocketTransport } from "./transport/websocket.js";
-import { Api, ApiError } from "./wire/api.js";
+import { Api, ApiError, type Wording } from "./wire/api.js";
 import { openInbox } from "./wire/inbox.js";
 import { EventStream } from "./wire/stream.js";
 import type { GetToken } from "./wire/tokens.js";
@@ -23,6 +23,8 @@ export interface Options {
   readonly transport?: TransportKind | null;
   /** Which microphone and which loudspeaker; `devices` changes it for the next call. */
   readonly devices?: Devices;
+  /** What the server says of its faults, in your user's language; without it, in English. */
+  readonly wording?: Wording;
 }
 
 /** A conversation with a Vivavoce server, by voice and in writing. */
@@ -35,9 +37,9 @@ export class Vivavoce extends Conversation {
   /** For the next call. */
   devices: Devices;
 
-  constructor({ url, getToken, transport = null, devices = {} }: Options) {
+  constructor({ url, getToken, transport = null, devices = {}, wording }: Options) {
     const base = new URL(url, globalThis.document?.baseURI);
-    const api = new Api(base.href, undefined, getToken);
+    const api = new Api(base.href, undefined, getToken, wording);
     const ports: Ports = {
       api,
       transports: { webrtc: new WebRtcTransport(api), websocket: new WebSocketTransport(api) },

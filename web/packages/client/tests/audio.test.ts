@@ -134,15 +134,35 @@ describe("the queue of what is to be played", () => {
 
   test("knows how much of which item was played", () => {
     const queue = new PlayQueue(0, 100);
-    expect(queue.position).toBeNull();
+    expect(queue.news()).toEqual([]);
     queue.push("a", pcm(3));
     queue.push("b", pcm(5));
     pulled(queue, 2);
-    expect(queue.position).toEqual({ item: "a", samples: 2 });
+    expect(queue.news()).toEqual([{ item: "a", samples: 2 }]);
+    expect(queue.news()).toEqual([]);
     pulled(queue, 4);
-    expect(queue.position).toEqual({ item: "b", samples: 3 });
+    expect(queue.news(), "the end of the one is told, too").toEqual([
+      { item: "a", samples: 3 },
+      { item: "b", samples: 3 },
+    ]);
     pulled(queue, 100);
-    expect(queue.position).toEqual({ item: "b", samples: 5 });
+    expect(queue.news()).toEqual([{ item: "b", samples: 5 }]);
+  });
+
+  test("goes on with the next where the rest of one is dropped", () => {
+    const queue = new PlayQueue(0, 100);
+    queue.push("a", pcm(4));
+    queue.push("a", pcm(4));
+    queue.push("b", pcm(3, 8192));
+    pulled(queue, 2);
+    queue.drop("a");
+    expect(pulled(queue, 4)).toEqual([0.25, 0.25, 0.25, 0]);
+    expect(queue.news().at(-1)).toEqual({ item: "b", samples: 3 });
+    queue.push("c", pcm(4));
+    queue.push("d", pcm(2));
+    pulled(queue, 2);
+    queue.drop("d");
+    expect(pulled(queue, 3)).toEqual([0.5, 0.5, 0]);
   });
 
   test("is silent at once when it is cleared, and counts on with the next item", () => {
@@ -151,11 +171,11 @@ describe("the queue of what is to be played", () => {
     pulled(queue, 10);
     queue.clear();
     expect(pulled(queue, 3)).toEqual([0, 0, 0]);
-    expect(queue.position).toEqual({ item: "a", samples: 10 });
+    expect(queue.news()).toEqual([{ item: "a", samples: 10 }]);
     queue.push("b", pcm(4));
     queue.end();
     pulled(queue, 1);
-    expect(queue.position).toEqual({ item: "b", samples: 1 });
+    expect(queue.news()).toEqual([{ item: "b", samples: 1 }]);
   });
 
   test("gathers a little again after it ran dry", () => {

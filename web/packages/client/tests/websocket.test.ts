@@ -142,12 +142,16 @@ test("an assistant that may not be interrupted goes on", async () => {
   expect(socket.sent).toEqual([]);
 });
 
-test("what somebody else cut off is not played on", async () => {
+test("what somebody else cut off is not played on, and the answer behind it is", async () => {
   const socket = await called();
-  socket.says("response.output_audio.delta", { item_id: "a", delta });
+  for (const item_id of ["a", "b"]) {
+    socket.says("response.output_audio.delta", { item_id, delta });
+  }
   socket.says("conversation.item.truncated", { item_id: "a", audio_end_ms: 40 });
   socket.says("conversation.item.truncated", { item_id: "a", audio_end_ms: 40 });
-  expect(kinds()).toEqual(["play a", "clear"]);
+  socket.says("response.output_audio.delta", { item_id: "a", delta }); // on its way already
+  socket.says("response.output_audio.delta", { item_id: "b", delta });
+  expect(kinds()).toEqual(["play a", "play b", "drop a", "play b"]);
   expect(socket.sent).toEqual([]);
 });
 

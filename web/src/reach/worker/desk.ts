@@ -2,7 +2,7 @@
  * and opens the page. It says when a button did nothing. */
 
 import { type Notice, noticeOf, placeOf, type Shown, shownOf } from "./notice";
-import type { Words } from "./words";
+import { said, type Words } from "./words";
 
 const PATIENCE_MS = 15_000;
 const LOOK_MS = 5000; // at what a button did, before it goes by itself
@@ -80,6 +80,7 @@ export class Desk {
     }
     const told = (await answer.json().catch(() => null)) as {
       said?: string;
+      at?: string | null;
       error?: { message?: string };
     } | null;
     if (!answer.ok) {
@@ -88,7 +89,7 @@ export class Desk {
       return this.#say(notice, why, []);
     }
     if (told?.said) {
-      await this.#say(notice, told.said, [], true);
+      await this.#say({ ...notice, at: told.at ?? notice.at }, told.said, [], true);
       await this.ports.pause(LOOK_MS);
       for (const one of await this.ports.shown()) if (one.tag === notice.tag) one.close();
     }
@@ -117,20 +118,24 @@ export class Desk {
   }
 
   /** In the place of the notice, with these of its buttons. */
-  #say(
+  async #say(
     notice: Notice,
     body: string,
     actions: Notice["actions"],
     silent = false,
   ): Promise<void> {
     const left = actions.length > 0 ? notice : { ...notice, key: "" }; // nothing more can be done
-    return this.#show({ ...left, body, actions }, { silent, renotify: !silent });
+    const words = said(await this.ports.words(), body, notice.at);
+    const shown = { silent, renotify: !silent, body: words };
+    return this.#show({ ...left, body, actions }, shown);
   }
 
   async #show(notice: Notice, how: Partial<Shown> = {}): Promise<void> {
     const words = await this.ports.words();
-    const say = (text: string) => words[text] ?? text;
-    await this.ports.show(say(notice.title), { ...shownOf(notice, this.ports.scope, say), ...how });
+    const say = (text: string, at: string | null = null) => said(words, text, at);
+    const own = notice.kind === "reminder"; // what it is called is the user's
+    const title = own ? (words[notice.title] ?? notice.title) : say(notice.title);
+    await this.ports.show(title, { ...shownOf(notice, this.ports.scope, say), ...how });
   }
 
   async #count(): Promise<void> {

@@ -33,11 +33,18 @@ export function noticeOf(told: unknown): Notice | null {
   return { ...notice, actions: Array.isArray(notice.actions) ? notice.actions : [] } as Notice;
 }
 
+/** Whose body is somebody's own words, and no sentence of the server's. */
+const QUOTING = ["approval", "question", "task"];
+
 /** `say` has what is English in the user's language, where it is known. */
-export function shownOf(notice: Notice, scope: string, say: (text: string) => string): Shown {
+export function shownOf(
+  notice: Notice,
+  scope: string,
+  say: (text: string, at?: string) => string,
+): Shown {
   const { tag, body, kind } = notice;
   return {
-    body: say(body),
+    body: QUOTING.includes(kind) ? body : say(body, notice.at),
     tag,
     renotify: true,
     timestamp: Date.parse(notice.at),

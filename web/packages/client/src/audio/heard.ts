@@ -64,6 +64,14 @@ export class Heard {
     return news;
   }
 
+  /** Somebody else cut off this one. False if there was nothing left to cut. */
+  cutOff(item: string): boolean {
+    if (!this.unfinished(item)) return false;
+    this.#cut.add(item);
+    this.#tell();
+    return true;
+  }
+
   /** Cut off what sounds and what waits. Where each of them ended, to tell the engine. */
   interrupt(latencyMs = 0): Cut[] {
     const items = [...this.#received.keys()].filter((item) => this.unfinished(item));

@@ -7,6 +7,7 @@ import { registerProcessor, sampleRate, WorkletProcessor } from "./worklet.js";
 export type PlayerOrder =
   | { readonly type: "play"; readonly item: string; readonly pcm: Int16Array }
   | { readonly type: "end" }
+  | { readonly type: "drop"; readonly item: string }
   | { readonly type: "clear" };
 
 const PREFILL_S = 0.06;
@@ -18,7 +19,6 @@ class Player extends WorkletProcessor {
   readonly #step: Float32Array;
   #resampler: Resampler;
   #ready = new Float32Array(0);
-  #told = "";
 
   constructor(options: { processorOptions: { rate: number } }) {
     super();
@@ -29,6 +29,7 @@ class Player extends WorkletProcessor {
     this.port.onmessage = ({ data }: MessageEvent<PlayerOrder>) => {
       if (data.type === "play") this.#queue.push(data.item, data.pcm);
       if (data.type === "end") this.#queue.end();
+      if (data.type === "drop") this.#queue.drop(data.item);
       if (data.type === "clear") {
         this.#queue.clear();
         this.#resampler = new Resampler(rate, sampleRate);
@@ -53,10 +54,7 @@ class Player extends WorkletProcessor {
     all.set(this.#ready);
     all.set(more, this.#ready.length);
     this.#ready = all;
-    const position = this.#queue.position;
-    const told = position ? `${position.item} ${position.samples}` : "";
-    if (position && told !== this.#told) this.port.postMessage(position);
-    this.#told = told;
+    for (const position of this.#queue.news()) this.port.postMessage(position);
   }
 }
 

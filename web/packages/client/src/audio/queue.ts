@@ -20,6 +20,7 @@ export class PlayQueue {
   #running = false;
   #ended = true;
   #position: Position | null = null;
+  #news: Position[] = [];
 
   constructor(
     private readonly prefill: number,
@@ -48,6 +49,13 @@ export class PlayQueue {
     this.#ended = true;
   }
 
+  /** What is left of one item is not played; what waits behind it is. */
+  drop(item: string): void {
+    if (this.#waiting[0]?.item === item) this.#offset = 0;
+    this.#waiting = this.#waiting.filter((one) => one.item !== item);
+    this.#buffered = this.#waiting.reduce((sum, { pcm }) => sum + pcm.length, -this.#offset);
+  }
+
   /** Fill what is asked for: with sound as far as there is any, then with silence. */
   pull(out: Float32Array): void {
     out.fill(0);
@@ -63,14 +71,17 @@ export class PlayQueue {
     this.#running = this.#buffered > 0;
   }
 
-  /** The item played last and how many of its samples; null before there was any. */
-  get position(): Position | null {
-    return this.#position;
+  /** Of each item that got on since this was asked last, how many samples were played: one may end
+   * and the next begin at once. */
+  news(): Position[] {
+    return this.#news.splice(0);
   }
 
   #take(item: string, count: number, length: number): void {
     const before = this.#position?.item === item ? this.#position.samples : 0;
     this.#position = { item, samples: before + count };
+    if (this.#news.at(-1)?.item === item) this.#news.pop();
+    this.#news.push(this.#position);
     this.#buffered -= count;
     this.#offset += count;
     if (this.#offset >= length) {

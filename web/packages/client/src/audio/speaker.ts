@@ -51,6 +51,11 @@ export class Speaker {
     this.order({ type: "end" });
   }
 
+  /** What is left of one item. */
+  drop(item: string): void {
+    this.order({ type: "drop", item });
+  }
+
   clear(): void {
     this.order({ type: "clear" });
   }

@@ -8,7 +8,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 /** A refusal for now also says until when. */
 export function faultWords(fault: unknown, now: number = Date.now()): string {
   if (!(fault instanceof Error)) return String(fault);
-  if (!(fault instanceof ApiError) || fault.status !== 429) return fault.message;
+  if (!(fault instanceof ApiError) || fault.status !== 429 || fault.worded) return fault.message;
   const why = /[.!?]$/.test(fault.message) ? fault.message : `${fault.message}.`;
   return `${why} ${againWords(fault.retryAfterMs, now)}`;
 }

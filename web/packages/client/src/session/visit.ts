@@ -3,7 +3,7 @@
 
 import type { Said } from "../transport/shown.js";
 import { deferred } from "../transport/transport.js";
-import { type Api, ApiError } from "../wire/api.js";
+import { type Api, ApiError, type Wording } from "../wire/api.js";
 import type { ReconnectResponse } from "../wire/types.js";
 import type { StreamListener, StreamStart } from "../wire/stream.js";
 import { hungUp } from "./aborting.js";
@@ -183,7 +183,7 @@ export class Visit {
       return;
     }
     if (fact.name === "session.expired" && this.#going) return; // for the page it goes on
-    this.tell(fact);
+    this.tell(inWords(fact, this.ports.api.wording));
     if (fact.name === "notification" && fact.data.action?.["do"] === "reconnect") this.#going = true;
     if (fact.name === "session.moved") this.#serverChanged(fact.data.owner);
     if (fact.name === "session.status") this.#statuses += 1;
@@ -224,4 +224,11 @@ export class Visit {
     const found = await this.ports.api.session(this.sessionId).catch(() => null);
     if (found) this.tell({ type: "transcript.read", entries: found.transcript });
   }
+}
+
+/** What went wrong, in the words of the page. A tool's own words about what it did stay. */
+function inWords(fact: ServerFact, wording: Wording | null): ServerFact {
+  if (!wording || fact.name !== "error") return fact;
+  const { code, message } = fact.data;
+  return { ...fact, data: { ...fact.data, message: wording({ code, message, retryAfterMs: null }) } };
 }

@@ -172,11 +172,9 @@ class Line {
         if (this.#interruptible) this.interrupt();
         break;
       case "conversation.item.truncated":
-        // Somebody else on the call cut it off, and the engine knows where.
-        if (event.item_id && this.heard.unfinished(event.item_id)) {
-          this.heard.interrupt();
-          this.speaker.clear();
-        }
+        // Somebody else on the call cut it off, and the engine knows where. What waits behind it
+        // is still to be heard.
+        if (event.item_id && this.heard.cutOff(event.item_id)) this.speaker.drop(event.item_id);
         break;
     }
   }

@@ -35,6 +35,8 @@ export class ApiError extends Error {
     readonly code: string,
     message: string,
     readonly retryAfterMs: number | null = null,
+    /** Its message is for whoever looks as it is: until when to wait is in it. */
+    readonly worded = false,
   ) {
     super(message);
     this.name = "ApiError";
@@ -45,6 +47,17 @@ export class ApiError extends Error {
     return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500;
   }
 }
+
+/** What the server says of a fault: `code` is for programs, `message` is English. */
+export interface Trouble {
+  readonly code: string;
+  readonly message: string;
+  /** Until a try may help, where the server knows. */
+  readonly retryAfterMs: number | null;
+}
+
+/** The same for whoever looks, in their language. */
+export type Wording = (trouble: Trouble) => string;
 
 /** How a talk is to be. Who speaks and what it is told belong to a new conversation; one that goes on
  * takes the rest. */
@@ -76,6 +89,7 @@ export class Api {
     private readonly send: typeof fetch = (input, init) => fetch(input, init),
     /** Who is asking, where nobody typed a token: asked for whenever one is sent. */
     getToken: GetToken | null = null,
+    readonly wording: Wording | null = null,
   ) {
     this.tokens = getToken && new Tokens(getToken, (key) => this.exchange(key));
   }
@@ -316,7 +330,7 @@ export class Api {
     const date = Date.parse(response.headers.get("date") ?? "");
     if (Number.isFinite(date)) this.skewMs = date + HALF_A_SECOND - Date.now();
     if (response.ok || fine.includes(response.status)) return response;
-    throw await refusal(response);
+    throw await refusal(response, this.wording);
   }
 }
 
@@ -325,16 +339,17 @@ function posted(body: object, more: Record<string, string> = {}): RequestInit {
   return { method: "POST", headers, body: JSON.stringify(body) };
 }
 
-async function refusal(response: Response): Promise<ApiError> {
+async function refusal(response: Response, wording: Wording | null): Promise<ApiError> {
   const body = (await response.json().catch(() => null)) as Partial<ErrorResponse> | null;
   const error = body?.error;
   const exact = error?.details?.["retry_after_ms"];
   const header = response.headers.get("retry-after");
   const wait = typeof exact === "number" ? exact : header ? 1000 * Number(header) : Number.NaN;
-  return new ApiError(
-    response.status,
-    error?.code ?? "unknown",
-    error?.message ?? `The server answered ${response.status}.`,
-    Number.isFinite(wait) ? wait : null,
-  );
+  const trouble: Trouble = {
+    code: error?.code ?? "unknown",
+    message: error?.message ?? `The server answered ${response.status}.`,
+    retryAfterMs: Number.isFinite(wait) ? wait : null,
+  };
+  const message = wording?.(trouble) ?? trouble.message;
+  return new ApiError(response.status, trouble.code, message, trouble.retryAfterMs, wording !== null);
 }
