@@ -1,5 +1,5 @@
 """SQLite's write-ahead log is copied into the file beside the writer, and not by the commit that
-happens to fill it: that one took a hundred milliseconds at times, and every commit behind it too.
+happens to fill it: at times that one took a hundred milliseconds, and those behind it waited.
 
 SQLite's own checkpoint stays, for the little that came meanwhile: it begins the log anew. Knows
 nothing of what is written.
