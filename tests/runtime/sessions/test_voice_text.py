@@ -150,6 +150,7 @@ async def test_a_tool_does_not_wait_until_it_is_stored_what_the_answer_cost(
         go_on.set()
         async with asyncio.timeout(10):
             while stored is None or stored.input_tokens != before + 10:
+                await asyncio.sleep(0.005)
                 stored = await d.here.store.session(live.id, user_id="ada")
 
 
