@@ -6,8 +6,12 @@ from itertools import chain, islice
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 pytest_plugins = ["vivavoce.testing.plugin"]
+
+settings.register_profile("vivavoce", deadline=None)  # a busy machine is no fault of an example
+settings.load_profile("vivavoce")
 
 WAITING = ("clients", "journeys", "faults")
 """Folders whose tests wait for real sound and real processes far more than they compute."""

@@ -35,9 +35,11 @@ from vivavoce import __version__
 from vivavoce.brain.script.script import Rule, Script, ToolUse
 from vivavoce.conductor import FileMemory
 from vivavoce.conductor.core.calls import Entry
+from vivavoce.session.policy import Policy
 
 EXAMPLES = ROOT / "docs" / "examples" / "conductor"
 STORY = "Once upon a time there was a king who had a dog and a cat and a very long story to tell."
+ONE_MOMENT = Policy().interim_words
 SCRIPT = Script(
     rules=(
         Rule(when="^Hello$", say="Hi there!"),
@@ -73,6 +75,13 @@ def talk(url: str, app: Path, *sentences: str, **more: Any) -> dict[str, Any]:
 async def history(st: Stage, session: str) -> list[tuple[str, str]]:
     answer = await st.get(f"/api/v1/conversations/{session}/messages")
     return [(one["role"], one["content"]) for one in answer["messages"]]
+
+
+async def said(st: Stage, session: str) -> list[tuple[str, str]]:
+    """Without what is said when a tool takes its time, as it does on a busy machine."""
+    return [
+        one for one in await history(st, session) if one[0] != "function" and one[1] != ONE_MOMENT
+    ]
 
 
 # --- The package ----------------------------------------------------------------------------
@@ -162,29 +171,31 @@ async def test_both_are_told_the_same(app: Path, tmp_path: Path) -> None:
 async def test_the_line_cut_at_every_message_changes_nothing_that_is_said_or_done(
     runs: Runs, app: Path, tmp_path: Path
 ) -> None:
-    async with embedded(tmp_path, script=SCRIPT, user_messages_per_minute=1_000) as st:
+    async def cut(st: Stage, messages: int) -> bool:
+        """Was that more than there are?"""
+        async with cut_after(address(st), messages) as url:
+            wanted = talk(url, app, "How full is the battery?", "Hello")
+            told = await runs(wanted)
+        assert await said(st, wanted["session"]) == EXPECTED, messages
+        assert told.count({"ran": "battery.level"}) == 1, messages
+        return not any("fault" in one for one in told)
 
-        async def cut(messages: int) -> bool:
-            """Was that more than there are?"""
-            async with cut_after(address(st), messages) as url:
-                wanted = talk(url, app, "How full is the battery?", "Hello")
-                told = await runs(wanted)
-            said = await history(st, wanted["session"])
-            assert [one for one in said if one[0] != "function"] == EXPECTED, messages
-            assert told.count({"ran": "battery.level"}) == 1, messages
-            return not any("fault" in one for one in told)
-
-        whole = 0
-        for first in range(1, 40, 4):  # together: each waits for its line to be there again
-            async with asyncio.TaskGroup() as group:
-                talks = {
-                    messages: group.create_task(cut(messages))
-                    for messages in range(first, first + 4)
-                }
-            if over := [messages for messages, one in talks.items() if one.result()]:
-                whole = min(over)
-                break
-        assert whole > 12
+    whole = 0
+    # Some together, since each waits for its line to be there again; and as many as one engine
+    # serves, where a call that was cut off is still there for a while.
+    for first in range(1, 40, 3):
+        async with (
+            embedded(tmp_path / str(first), script=SCRIPT) as st,
+            asyncio.TaskGroup() as group,
+        ):
+            talks = {
+                messages: group.create_task(cut(st, messages))
+                for messages in range(first, first + 3)
+            }
+        if over := [messages for messages, one in talks.items() if one.result()]:
+            whole = min(over)
+            break
+    assert whole > 12
 
 
 @both
@@ -200,8 +211,8 @@ async def test_a_server_that_restarts_while_the_app_speaks_is_met_again(
             await answered(st, wanted["session"])
         async with embedded(tmp_path, script=SCRIPT, port=port) as st:
             told = await talking
-            said = await history(st, wanted["session"])
-    assert [one for one in said if one[0] != "function"] == EXPECTED
+            kept = await said(st, wanted["session"])
+    assert kept == EXPECTED
     assert [one for one in told if "ran" in one or "aloud" in one] == [
         {"ran": "battery.level"},
         {"aloud": "The battery is at 80 percent."},
@@ -383,4 +394,4 @@ async def test_it_loses_nothing_when_the_line_breaks(messages: int, tmp_path: Pa
         await user.until("spoken: Hi there!")
         await user.until("state: idle")
         assert "connection: closed with 1006" in user.lines
-        assert [one for one in await history(st, session) if one[0] != "function"] == EXPECTED
+        assert await said(st, session) == EXPECTED
