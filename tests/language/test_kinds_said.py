@@ -58,6 +58,9 @@ def test_no_bound_is_heard_where_none_is(said: str) -> None:
         "if they pass, bin the old one",
         "drop the picnic if it rains",
         "rename it unless somebody else did",
+        "bin the old one as long as the tests pass",
+        "drop it, so long as nobody needs to keep it",
+        "merge the two as long as it takes no more than an hour",
     ],
 )
 def test_a_condition_is_one(said: str) -> None:
@@ -72,6 +75,11 @@ def test_a_condition_is_one(said: str) -> None:
         "see if the tests pass",
         "if possible move it",
         "tell me if it's there",
+        "Write docs for all of it. It may run as long as it wants.",
+        "go through every file, take as long as you need",
+        "let the coder work on it for as long as it takes to finish",
+        "do it properly, as long as the build needs, and tell me",
+        "sort the lot. As long as that has to take, it's fine",
     ],
 )
 def test_manners_and_questions_are_no_condition(said: str) -> None:

@@ -187,10 +187,18 @@ def calls_it(text: str) -> bool:
     return _CALLS_IT.search(text) is not None
 
 
+_AS_LONG = (
+    r"\s+(?!no\b|no-|nobody|nothing|none|neither)(?:[\w'’]+\s+){1,4}?(?:"
+    r"(?:likes?|wants?|needs?|wish(?:es)?|pleases?|(?:ha[sd]|have) to)(?: to)?|"
+    r"(?:may |might |must |will |can |has to |have to )?takes?)"
+    r"(?=\s*(?:$|[.,;:!?)–—-])|\s+(?:for|and|or|but|over|so|then|please|until|till|before|in)\b|"
+    r"(?<=takes) to\b)"
+)
+"""How long something may take: "as long as it likes", "as long as the build needs"."""
 _CONDITION = re.compile(
     r"(?i)\b(?:(?P<only>(?:but |and )?(?:only|just) (?:if|when|once))|(?:and )?if|unless|"
     r"provided(?: that)?|"
-    r"providing|assuming|as long as|on condition that)\s+"
+    r"providing|assuming|(?:as|so) long as(?!" + _AS_LONG + r")|on condition that)\s+"
     r"(?!(?:you|i|i['’]\w+|you['’]\w+|we|possible|need|needed|necessary|not|so|any|anything|ever|only|"
     r"that['’]s (?:ok|okay|all right|alright|fine|easier|possible|not)|(?:it|that)['’]?s? (?:is "
     r")?(?:not |no )?"
