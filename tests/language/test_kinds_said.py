@@ -226,3 +226,37 @@ def test_a_reminder_may_only_be_hinted_at() -> None:
     assert wants_nudge("I need to pay the rent") is None
     assert has_to_move("that one's no good, I'll have to shift it")
     assert not has_to_move("I have to shift the sofa")
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("Those crates have been standing in my hall a fortnight", "a fortnight"),
+        ("it's been lying there three weeks", "three weeks"),
+        ("I've had it since Monday", "since Monday"),
+        ("they've owed me that for a month", "for a month"),
+        ("the tap has dripped ever since Friday", "Friday"),
+        ("he hasn't rung for nearly ten days", "for nearly ten days"),
+    ],
+)
+def test_how_long_something_has_been_so_is_told(said: str, words: str) -> None:
+    start = said.index(words)
+    assert mentions.has_lasted(said, start, start + len(words))
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("remind me in a fortnight", "in a fortnight"),
+        ("the dentist has been moved two weeks", "two weeks"),
+        ("I've been thinking, push it a week", "a week"),
+        ("she has asked me to do it next week", "next week"),
+        ("I have to ring her in three weeks", "in three weeks"),
+        ("he's asked to have it ready two weeks before the wedding", "two weeks"),
+        ("what have I done since Monday", "since Monday"),
+        ("it's been put down for Monday", "for Monday"),
+    ],
+)
+def test_when_something_shall_be_is_not_how_long_it_has_been_so(said: str, words: str) -> None:
+    start = said.index(words)
+    assert not mentions.has_lasted(said, start, start + len(words))

@@ -342,3 +342,32 @@ def test_what_an_order_points_at_is_its_object() -> None:
     (made,) = commands(said, one, {"tick": ["what", "file"]}, [], {})
     assert isinstance(made, Begin)
     assert made.slots == {"what": "them", "file": "my list"}
+
+
+@pytest.mark.parametrize(
+    ("when", "rest", "told"),
+    [
+        ("tomorrow at eight", "They've been sat in my hall", "a fortnight"),
+        ("on Friday at ten", "I've had it", "since Monday"),
+        ("tonight at six", "it's been lying there", "three weeks"),
+        ("at noon tomorrow", "they've owed me that", "for a month"),
+    ],
+)
+def test_how_long_it_has_been_so_is_no_part_of_the_time(when: str, rest: str, told: str) -> None:
+    said = f"Remind me {when} to return the crates. {rest} {told}."
+    slots = {
+        "when": tuple((at := said.index(one), at + len(one)) for one in (when, told)),
+        "what": ((at := said.index("return"), at + len("return the crates")),),
+    }
+    (made,) = commands(said, [Wish("remind", 0, len(said), slots)], ABLE, [], KINDS)
+    assert isinstance(made, Begin)
+    assert made.slots == {"when": when, "what": "return the crates"}
+
+
+@pytest.mark.parametrize("told", ["in a fortnight", "next week"])
+def test_what_is_said_behind_of_when_is_part_of_the_time(told: str) -> None:
+    said = f"Remind me at eight to return the crates. I've been told to, {told}."
+    slots = {"when": tuple((at := said.index(one), at + len(one)) for one in ("at eight", told))}
+    (made,) = commands(said, [Wish("remind", 0, len(said), slots)], ABLE, [], KINDS)
+    assert isinstance(made, Begin)
+    assert made.slots["when"] == f"at eight {told}"

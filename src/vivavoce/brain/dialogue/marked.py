@@ -265,6 +265,9 @@ def _words(said: str, wish: Wish, name: str, kinds: Mapping[str, str]) -> str:
     pieces = wish.slots[name]
     pieces = tuple(one for one in pieces if not _ARTICLE.fullmatch(said[slice(*one)])) or pieces
     if kinds.get(name) == "time":
+        pieces = tuple(one for one in pieces if not times.lasted(said, *one))
+        if not pieces:
+            return ""
         pieces = pieces[: utterances.first_sentences(said, pieces)]
         pieces = _merged(_whole(said, wish, *piece) for piece in pieces)
     elif all(_is_number(said[start:end]) for start, end in pieces):
