@@ -630,15 +630,15 @@ def _on_its_day(text: str, wish: Wish, hint: Hint, given: Mapping[str, str], hea
     Thursday with the bank, eleven in the morning" the eleven is on Thursday. Only of what takes
     place then, and an hour that is said after it: what shall be done at eleven may be about
     Thursday."""
-    if not makes(hint) or wish.amends is not None or not dayless(text, wish, heard):
+    plain, said = bare(text), heard.said.casefold()  # whose clock it is by, is said later
+    if not makes(hint) or wish.amends is not None or not dayless(plain, wish, heard):
         return text
-    said = heard.said.casefold()
+    behind = said.rfind(plain.split(",", maxsplit=1)[0].casefold())
     for words in (w for n, w in given.items() if hint.slots[n].kind == "words"):
-        at, day = said.find(words.casefold()), titles.day_of_event(words, heard.said)
-        after = said.rfind(text.split(",")[0].casefold()) >= at + len(words)
-        whole = f"{day}, {text}"
-        if day and at >= 0 and after and times.says_clock(text) and _enough(whole, wish, heard):
-            return whole
+        day, at = titles.day_of_event(words, heard.said), said.find(words.casefold())
+        after = 0 <= at < at + len(words) <= behind
+        if day and after and times.says_clock(text) and _enough(f"{day}, {plain}", wish, heard):
+            return f"{day}, {text}"
     return text
 
 
