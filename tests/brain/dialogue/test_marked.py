@@ -371,3 +371,23 @@ def test_what_is_said_behind_of_when_is_part_of_the_time(told: str) -> None:
     (made,) = commands(said, [Wish("remind", 0, len(said), slots)], ABLE, [], KINDS)
     assert isinstance(made, Begin)
     assert made.slots["when"] == f"at eight {told}"
+
+
+@pytest.mark.parametrize(
+    ("said", "marks", "named"),
+    [
+        ("That function fmt, f m t. Rename it to trim", ("fmt, f m t", "it"), "fmt"),
+        ("The class Qty, that's Q T Y, rename that", ("Qty, that's Q T Y",), "Qty"),
+        ("The flag dbg! d b g. Rename it", ("dbg", "it"), "dbg"),
+        ("Rename vat, vee ay tee, to tax", ("vat, vee ay tee",), "vat"),
+        ("Rename do it, to run it", ("do it",), "do it"),
+        ("Rename grade, a b c, to mark", ("grade, a b c",), "grade, a b c"),
+    ],
+)
+def test_a_name_is_said_once_though_it_is_spelt_and_pointed_at(
+    said: str, marks: tuple[str, ...], named: str
+) -> None:
+    places = tuple((at := said.rindex(one), at + len(one)) for one in marks)
+    (made,) = commands(said, [Wish("remind", 0, len(said), {"what": places})], ABLE, [], KINDS)
+    assert isinstance(made, Begin)
+    assert made.slots["what"] == named
