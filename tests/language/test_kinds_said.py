@@ -10,8 +10,10 @@ from vivavoce.language.en.filenames import compared, folder, folder_around, writ
 from vivavoce.language.en.naming import misspelt_word, name_said, several
 from vivavoce.language.en.quantities import limit
 from vivavoce.language.en.utterances import (
+    asks_opinion,
     away_with_it,
     back_to,
+    changes_unnamed,
     conditional,
     first_sentences,
     has_to_move,
@@ -260,3 +262,41 @@ def test_how_long_something_has_been_so_is_told(said: str, words: str) -> None:
 def test_when_something_shall_be_is_not_how_long_it_has_been_so(said: str, words: str) -> None:
     start = said.index(words)
     assert not mentions.has_lasted(said, start, start + len(words))
+
+
+@pytest.mark.parametrize(
+    ("said", "unnamed"),
+    [
+        ("Er, can you turn that down a bit for me?", True),
+        ("Could you crank it up a little?", True),
+        ("Would you lower that, please", True),
+        ("Make this a bit longer", True),
+        ("just bump it up a notch", True),
+        ("Turn down the heating in the hall", False),
+        ("turn the timeout down a bit", False),
+        ("lower it to ten", False),
+        ("bump it up to Friday", False),
+        ("turn that into a list", False),
+    ],
+)
+def test_who_wants_more_or_less_of_it_has_not_named_it(said: str, unnamed: bool) -> None:
+    assert changes_unnamed(said) is unnamed
+
+
+@pytest.mark.parametrize(
+    ("said", "talk"),
+    [
+        ("Settle this for us: blue tits or robins? And don't you dare say it depends.", True),
+        ("Dark mode or light mode? Don't say it depends.", True),
+        ("Tabs or spaces? And no cop-outs.", True),
+        ("Come on, then: tea or coffee?", True),
+        ("So, films or books? Pick one.", True),
+        ("Rename it to main or app?", False),
+        ("Is it four or five retries?", False),
+        ("Dark mode or light mode? Put whichever you like into settings dot yaml.", False),
+        ("Add dark mode or light mode, which is quicker?", False),
+        ("the tests or the docs?", False),
+    ],
+)
+def test_a_question_of_taste_is_talk(said: str, talk: bool) -> None:
+    assert asks_opinion(said) is talk
