@@ -6,10 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vivavoce.language.en.dictation import dictated, settled
+from vivavoce.language.en.dictation import dictated, settled, unspelt, whole_name
 from vivavoce.language.en.mentions import times_in
 
 NAMES = {
+    "Make a new file, hens dot tee ex tee, please": "Make a new file, hens.txt, please",
+    "open sail dot pee why": "open sail.py",
+    "export it as rota dot see ess vee": "export it as rota.csv",
+    "the index dot aitch tee em ell": "the index.html",
+    "put that in kit dot em dee": "put that in kit.md",
     "Read main dot pie.": "Read main.py.",
     "Read the file source slash main dot pot.": "Read the file source/main.py.",
     "What's in src slash main.py?": "What's in src/main.py?",
@@ -33,6 +38,9 @@ NAMES = {
 }
 
 PROSE = (
+    "The red dot eye drops are gone.",
+    "The polka dot tee is mine.",
+    "See the dot, tea and cake.",
     "I like dot art.",
     "The dot product of two vectors.",
     "The dot text is too small.",
@@ -115,3 +123,29 @@ def test_a_time_around_past_is_written_as_it_was_said(heard: str, meant: str) ->
 )
 def test_other_numbers_stay_as_they_were_heard(prose: str) -> None:
     assert dictated(prose) == prose
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("rename the function fmt, f m t, to is dry", "rename the function fmt, to is dry"),
+        ("the class Qty, that's Q T Y, please", "the class Qty, please"),
+        ("find vat, vee ay tee, in there", "find vat, in there"),
+        ("the flag dbg spelled d b g", "the flag dbg"),
+        ("the key id eye dee", "the key id"),
+    ],
+)
+def test_letters_that_spell_the_word_before_them_say_nothing_more(said: str, meant: str) -> None:
+    assert unspelt(said) == meant
+
+
+@pytest.mark.parametrize("said", ["grade abc, a b d", "call the IT guy, a b c", "it, see why"])
+def test_letters_that_spell_another_word_stay(said: str) -> None:
+    assert unspelt(said) == said
+
+
+def test_a_part_of_a_name_is_made_all_of_it() -> None:
+    said = "a file called kit dot em dee with eggs"
+    start, end = whole_name(said, said.index("kit"), said.index(" dee"))
+    assert said[start:end] == "kit dot em dee"
+    assert whole_name(said, said.index("eggs"), len(said)) == (said.index("eggs"), len(said))

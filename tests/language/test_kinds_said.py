@@ -10,8 +10,10 @@ from vivavoce.language.en.filenames import compared, folder, folder_around, writ
 from vivavoce.language.en.naming import misspelt_word, name_said, several
 from vivavoce.language.en.quantities import limit
 from vivavoce.language.en.utterances import (
+    asks_opinion,
     away_with_it,
     back_to,
+    changes_unnamed,
     conditional,
     first_sentences,
     has_to_move,
@@ -58,6 +60,9 @@ def test_no_bound_is_heard_where_none_is(said: str) -> None:
         "if they pass, bin the old one",
         "drop the picnic if it rains",
         "rename it unless somebody else did",
+        "bin the old one as long as the tests pass",
+        "drop it, so long as nobody needs to keep it",
+        "merge the two as long as it takes no more than an hour",
     ],
 )
 def test_a_condition_is_one(said: str) -> None:
@@ -72,6 +77,11 @@ def test_a_condition_is_one(said: str) -> None:
         "see if the tests pass",
         "if possible move it",
         "tell me if it's there",
+        "Write docs for all of it. It may run as long as it wants.",
+        "go through every file, take as long as you need",
+        "let the coder work on it for as long as it takes to finish",
+        "do it properly, as long as the build needs, and tell me",
+        "sort the lot. As long as that has to take, it's fine",
     ],
 )
 def test_manners_and_questions_are_no_condition(said: str) -> None:
@@ -218,3 +228,75 @@ def test_a_reminder_may_only_be_hinted_at() -> None:
     assert wants_nudge("I need to pay the rent") is None
     assert has_to_move("that one's no good, I'll have to shift it")
     assert not has_to_move("I have to shift the sofa")
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("Those crates have been standing in my hall a fortnight", "a fortnight"),
+        ("it's been lying there three weeks", "three weeks"),
+        ("I've had it since Monday", "since Monday"),
+        ("they've owed me that for a month", "for a month"),
+        ("the tap has dripped ever since Friday", "Friday"),
+        ("he hasn't rung for nearly ten days", "for nearly ten days"),
+    ],
+)
+def test_how_long_something_has_been_so_is_told(said: str, words: str) -> None:
+    start = said.index(words)
+    assert mentions.has_lasted(said, start, start + len(words))
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("remind me in a fortnight", "in a fortnight"),
+        ("the dentist has been moved two weeks", "two weeks"),
+        ("I've been thinking, push it a week", "a week"),
+        ("she has asked me to do it next week", "next week"),
+        ("I have to ring her in three weeks", "in three weeks"),
+        ("he's asked to have it ready two weeks before the wedding", "two weeks"),
+        ("what have I done since Monday", "since Monday"),
+        ("it's been put down for Monday", "for Monday"),
+    ],
+)
+def test_when_something_shall_be_is_not_how_long_it_has_been_so(said: str, words: str) -> None:
+    start = said.index(words)
+    assert not mentions.has_lasted(said, start, start + len(words))
+
+
+@pytest.mark.parametrize(
+    ("said", "unnamed"),
+    [
+        ("Er, can you turn that down a bit for me?", True),
+        ("Could you crank it up a little?", True),
+        ("Would you lower that, please", True),
+        ("Make this a bit longer", True),
+        ("just bump it up a notch", True),
+        ("Turn down the heating in the hall", False),
+        ("turn the timeout down a bit", False),
+        ("lower it to ten", False),
+        ("bump it up to Friday", False),
+        ("turn that into a list", False),
+    ],
+)
+def test_who_wants_more_or_less_of_it_has_not_named_it(said: str, unnamed: bool) -> None:
+    assert changes_unnamed(said) is unnamed
+
+
+@pytest.mark.parametrize(
+    ("said", "talk"),
+    [
+        ("Settle this for us: blue tits or robins? And don't you dare say it depends.", True),
+        ("Dark mode or light mode? Don't say it depends.", True),
+        ("Tabs or spaces? And no cop-outs.", True),
+        ("Come on, then: tea or coffee?", True),
+        ("So, films or books? Pick one.", True),
+        ("Rename it to main or app?", False),
+        ("Is it four or five retries?", False),
+        ("Dark mode or light mode? Put whichever you like into settings dot yaml.", False),
+        ("Add dark mode or light mode, which is quicker?", False),
+        ("the tests or the docs?", False),
+    ],
+)
+def test_a_question_of_taste_is_talk(said: str, talk: bool) -> None:
+    assert asks_opinion(said) is talk

@@ -342,3 +342,52 @@ def test_what_an_order_points_at_is_its_object() -> None:
     (made,) = commands(said, one, {"tick": ["what", "file"]}, [], {})
     assert isinstance(made, Begin)
     assert made.slots == {"what": "them", "file": "my list"}
+
+
+@pytest.mark.parametrize(
+    ("when", "rest", "told"),
+    [
+        ("tomorrow at eight", "They've been sat in my hall", "a fortnight"),
+        ("on Friday at ten", "I've had it", "since Monday"),
+        ("tonight at six", "it's been lying there", "three weeks"),
+        ("at noon tomorrow", "they've owed me that", "for a month"),
+    ],
+)
+def test_how_long_it_has_been_so_is_no_part_of_the_time(when: str, rest: str, told: str) -> None:
+    said = f"Remind me {when} to return the crates. {rest} {told}."
+    slots = {
+        "when": tuple((at := said.index(one), at + len(one)) for one in (when, told)),
+        "what": ((at := said.index("return"), at + len("return the crates")),),
+    }
+    (made,) = commands(said, [Wish("remind", 0, len(said), slots)], ABLE, [], KINDS)
+    assert isinstance(made, Begin)
+    assert made.slots == {"when": when, "what": "return the crates"}
+
+
+@pytest.mark.parametrize("told", ["in a fortnight", "next week"])
+def test_what_is_said_behind_of_when_is_part_of_the_time(told: str) -> None:
+    said = f"Remind me at eight to return the crates. I've been told to, {told}."
+    slots = {"when": tuple((at := said.index(one), at + len(one)) for one in ("at eight", told))}
+    (made,) = commands(said, [Wish("remind", 0, len(said), slots)], ABLE, [], KINDS)
+    assert isinstance(made, Begin)
+    assert made.slots["when"] == f"at eight {told}"
+
+
+@pytest.mark.parametrize(
+    ("said", "marks", "named"),
+    [
+        ("That function fmt, f m t. Rename it to trim", ("fmt, f m t", "it"), "fmt"),
+        ("The class Qty, that's Q T Y, rename that", ("Qty, that's Q T Y",), "Qty"),
+        ("The flag dbg! d b g. Rename it", ("dbg", "it"), "dbg"),
+        ("Rename vat, vee ay tee, to tax", ("vat, vee ay tee",), "vat"),
+        ("Rename do it, to run it", ("do it",), "do it"),
+        ("Rename grade, a b c, to mark", ("grade, a b c",), "grade, a b c"),
+    ],
+)
+def test_a_name_is_said_once_though_it_is_spelt_and_pointed_at(
+    said: str, marks: tuple[str, ...], named: str
+) -> None:
+    places = tuple((at := said.rindex(one), at + len(one)) for one in marks)
+    (made,) = commands(said, [Wish("remind", 0, len(said), {"what": places})], ABLE, [], KINDS)
+    assert isinstance(made, Begin)
+    assert made.slots["what"] == named

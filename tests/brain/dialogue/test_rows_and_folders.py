@@ -335,3 +335,53 @@ def test_of_several_that_could_not_all_be_moved_nothing_else_is_said(
     )
     assert folder.text("spring/may-1.png") == "older"
     assert "are in" not in told
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Er, can you turn that down a bit for me?",
+        "Could you crank it up a little?",
+        "Would you lower that for me?",
+        "Just bump it up a notch, please.",
+    ],
+)
+@pytest.mark.parametrize("heard", [Plain("cannot"), Plain("chat")])
+def test_a_change_of_what_nobody_named_is_asked_about(talk: Talk, said: str, heard: Plain) -> None:
+    assert talk.says(said, heard) == "What should I change?"
+    assert talk.calls == []
+
+
+@pytest.mark.parametrize(
+    "said", ["Turn down the heating in the hall.", "Call my mum and turn her down."]
+)
+def test_what_is_named_and_cannot_be_done_is_declined(talk: Talk, said: str) -> None:
+    assert talk.says(said, Plain("cannot")) != "What should I change?"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Right, settle this for us: dark mode or light mode? And don't you dare say it depends.",
+        "Dark mode or light mode? Don't say it depends.",
+        "Tabs or spaces? And no cop-outs.",
+        "Come on, then: tea or coffee?",
+    ],
+)
+@pytest.mark.parametrize("sure", [True, False])
+def test_a_question_of_taste_is_handed_over_to_nobody(talk: Talk, said: str, sure: bool) -> None:
+    talk.says(said, Begin("delegate", {"what": said}, sure=sure))
+    assert talk.calls == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Have somebody build dark mode and light mode for the page.",
+        "Dark mode or light mode? Build whichever is quicker to do.",
+    ],
+)
+def test_work_that_names_two_ways_is_handed_over(talk: Talk, said: str) -> None:
+    talk.backend = lambda tool, given: "Handed over."
+    talk.says(said, Begin("delegate", {"what": said}, sure=True))
+    assert talk.did == ["task"]

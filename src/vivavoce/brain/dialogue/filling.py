@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill
-from vivavoce.brain.dialogue.state import State, Wish, World
+from vivavoce.brain.dialogue.state import State, Wish, World, makes
 from vivavoce.brain.dialogue.things import Found, Known, closer, of_whom, resolve, sets_in
 from vivavoce.language.en import mentions, titles, utterances
 from vivavoce.language.en.elsewhere import bare, elsewhere, without_clock
@@ -609,6 +609,8 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
         text = others[-1].text if others else text
     if text and not read(text, wish, heard).turned:
         text = mentions.turned(text, f"{heard.said} {_said_before(wish, slot)}")
+    if text and not referring:
+        text = _on_its_day(text, wish, hint, given, heard)
     if text:
         text = mentions.before_its_end(text, heard.said)
         about = any(one.kind == "thing" and one.required for one in hint.slots.values())
@@ -621,6 +623,23 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
         elif repeat is not None:
             found.pop(repeat, None)
     return found
+
+
+def _on_its_day(text: str, wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) -> str:
+    """With the day that was taken for part of what it is called: of "I have an interview on
+    Thursday with the bank, eleven in the morning" the eleven is on Thursday. Only of what takes
+    place then, and an hour that is said after it: what shall be done at eleven may be about
+    Thursday."""
+    plain, said = bare(text), heard.said.casefold()  # whose clock it is by, is said later
+    if not makes(hint) or wish.amends is not None or not dayless(plain, wish, heard):
+        return text
+    behind = said.rfind(plain.split(",", maxsplit=1)[0].casefold())
+    for words in (w for n, w in given.items() if hint.slots[n].kind == "words"):
+        day, at = titles.day_of_event(words, heard.said), said.find(words.casefold())
+        after = 0 <= at < at + len(words) <= behind
+        if day and after and times.says_clock(text) and _enough(f"{day}, {plain}", wish, heard):
+            return f"{day}, {text}"
+    return text
 
 
 def _context(wish: Wish, heard: Heard) -> list[str]:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.language.en import mentions, titles, utterances
+from vivavoce.language.en.dictation import unspelt, whole_name
 from vivavoce.language.en.numbers import number, numbers_in
 from vivavoce.wire.values import Value
 
@@ -265,19 +266,36 @@ def _words(said: str, wish: Wish, name: str, kinds: Mapping[str, str]) -> str:
     pieces = wish.slots[name]
     pieces = tuple(one for one in pieces if not _ARTICLE.fullmatch(said[slice(*one)])) or pieces
     if kinds.get(name) == "time":
+        pieces = tuple(one for one in pieces if not times.lasted(said, *one))
+        if not pieces:
+            return ""
         pieces = pieces[: utterances.first_sentences(said, pieces)]
         pieces = _merged(_whole(said, wish, *piece) for piece in pieces)
     elif all(_is_number(said[start:end]) for start, end in pieces):
         pieces = pieces[-1:]  # "from twenty to forty", "twenty-five, we agreed twenty-five"
     else:
-        pieces = _run_on(said, pieces)
+        pieces = _run_on(said, _naming(said, [whole_name(said, *one) for one in pieces]))
         if kinds.get(name) == "words":
             pieces = _with_object(said, wish, pieces)
-    return " ".join(dict.fromkeys(said[start:end].strip(_EDGES) for start, end in pieces))
+    each = dict.fromkeys(said[start:end].strip(_EDGES) for start, end in pieces)
+    return " ".join(each) if kinds.get(name) == "time" else unspelt(" ".join(each))
 
 
 _POINTS = re.compile(r"(?i)^(?:\W*(?:and|so|then|please|just)\b)*\W*\w+ (it|that|them|those)\b")
+_POINTING = re.compile(r"(?i)it|that|this|them|those|these")
+_STOP = re.compile(r"[.!?;]\s")
 _ARTICLE = re.compile(r"(?i)\W*(?:the|an?)\W*")
+
+
+def _naming(said: str, pieces: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
+    """Without what only points at what an earlier sentence named: "that function, fmt, is badly
+    named. Call it …"."""
+    kept = [pieces[0]]
+    for start, end in pieces[1:]:
+        points = _POINTING.fullmatch(said[start:end].strip(_EDGES))
+        if not points or not _STOP.search(said[kept[-1][1] : start]):
+            kept.append((start, end))
+    return kept
 
 
 def _merged(pieces: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

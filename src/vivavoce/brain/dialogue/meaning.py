@@ -182,6 +182,8 @@ class Utterance:
             return away
         if (plainly := self._plainly(commands)) is not None:
             return [plainly]
+        if commands and all(map(self._hands_over, commands)) and self._asks_opinion():
+            return [Plain("chat")]
         if any(isinstance(c, Begin | Fill) and c.sure for c in commands):
             return self._as_marked(commands)
         if (sounds := self._by_sound(commands)) is not None:
@@ -766,7 +768,7 @@ class Utterance:
         )
         if not flows or self.asked is not None or self.waiting:
             return None
-        if utterances.asks_opinion(self.said):
+        if self._asks_opinion():
             return Plain("chat")
         inside = {self._tool(flow.wish) for flow in flows if of_workspace(flow)}
         if begun and set(begun) <= inside and utterances.asks_the_world(self.said):
@@ -777,6 +779,10 @@ class Utterance:
                 if flow.sounds and (found := made(flow.sounds, known)):
                     return Begin(flow.wish, found[0])
         return None
+
+    def _asks_opinion(self) -> bool:
+        """A question of taste is talk, and no work for anybody."""
+        return self.asked is None and not self.waiting and utterances.asks_opinion(self.said)
 
     def _away_with(self, commands: Sequence[Command]) -> list[Command] | None:
         """ "Spin class at half six, who was I trying to kid. Bin it": the one thing that was spoken
@@ -1172,12 +1178,18 @@ class Utterance:
             if not isinstance(flow, Flow) or not isinstance(command, Begin):
                 continue
             own = [slot.name or name for name, slot in flow.slots.items() if slot.required]
-            if [stage.do for stage in flow.stages] != ["task"] or len(own) != 1:
+            if not self._hands_over(command) or len(own) != 1:
                 continue
             words = command.slots.get(own[0], "")
             whole = len(commands) > 1 or 2 * len(words) < len(self.said)
             return [Begin(command.wish, {own[0]: self.said if words and whole else words})]
         return commands
+
+    def _hands_over(self, command: Command) -> bool:
+        """Whether nothing is done here, and all is given to somebody else."""
+        tool = self._tool(command.wish) if isinstance(command, Begin) else None
+        flow = self.world.hints.get(tool) if tool else None
+        return isinstance(flow, Flow) and [stage.do for stage in flow.stages] == ["task"]
 
     def _title_and_time(self, command: Begin) -> tuple[str, str] | None:
         """Of a wish for something new that has both."""

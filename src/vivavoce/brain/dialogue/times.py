@@ -12,6 +12,7 @@ from vivavoce.language.en import mentions
 from vivavoce.language.en.ranges import fits
 from vivavoce.language.en.resolving import Resolution, resolve
 from vivavoce.language.en.times import reading
+from vivavoce.language.en.times.pieces import Hour
 from vivavoce.language.en.understanding import understand
 from vivavoce.wire.hints import Thing
 from vivavoce.wire.values import Record, Value
@@ -51,7 +52,16 @@ class Meant(Record):
 
 
 def find(text: str) -> list[Span]:
-    return [Span(one.start, one.end, one.words, one.describes) for one in reading.find(text)]
+    return [
+        Span(one.start, one.end, one.words, one.describes)
+        for one in reading.find(text)
+        if not lasted(text, one.start, one.end)
+    ]
+
+
+def lasted(text: str, start: int, end: int) -> bool:
+    """Whether the words there only say how long something has been so."""
+    return mentions.has_lasted(text, start, end)
 
 
 def meant(words: str, *, now: datetime, zone: str, base: datetime | None = None) -> Meant:
@@ -85,6 +95,11 @@ def leans(words: str) -> bool:
 
 def says_hour(words: str) -> bool:
     return any({"hour", "part"} & one.says for one in reading.find(words))
+
+
+def says_clock(words: str) -> bool:
+    """An hour of the clock; "in an hour" and "in the morning" are none."""
+    return any(isinstance(f.piece, Hour) for one in reading.find(words) for f in one.found)
 
 
 def exactly(at: datetime, zone: str) -> str:

@@ -46,6 +46,41 @@ _ENDINGS = {
     "io": "io|i o",
     "dev": "dev",
 }
+_LETTERS = {
+    letter: names.split("|")
+    for letter, names in (
+        one.split(":")
+        for one in [
+            "a:ay",
+            "b:bee",
+            "c:cee|see|sea",
+            "d:dee",
+            "e:ee",
+            "f:eff|ef",
+            "g:gee",
+            "h:aitch|haitch",
+            "i:eye",
+            "j:jay",
+            "k:kay",
+            "l:ell|el",
+            "m:em",
+            "n:en",
+            "o:oh",
+            "p:pee",
+            "q:queue|cue",
+            "r:ar",
+            "s:ess|es",
+            "t:tee|tea",
+            "u:you",
+            "v:vee",
+            "x:ex",
+            "y:why|wye",
+            "z:zed|zee",
+        ]
+    )
+}
+"""What letters are called, where somebody spells."""
+_CALLED = {name: letter for letter, names in _LETTERS.items() for name in names}
 _WRITTEN = {
     re.sub(r"\s", "", alias): ending
     for ending, said in _ENDINGS.items()
@@ -54,9 +89,18 @@ _WRITTEN = {
 _WINDOW = 1 + max(len(alias.split()) for said in _ENDINGS.values() for alias in said.split("|"))
 
 
+_SPELLED = 4
+"""Letters; nobody spells an ending that has more."""
 _ALIASES = sorted({a for said in _ENDINGS.values() for a in said.split("|")}, key=len, reverse=True)
 # Letters that were said one by one come as "P.Y.", "p-y" or "P Y".
-_HEARD = (r"[.\s-]+".join(map(re.escape, alias.split())) for alias in _ALIASES)
+_HEARD = (
+    *(r"[.\s-]+".join(map(re.escape, alias.split())) for alias in _ALIASES),
+    *(
+        r"[.\s-]+".join(f"(?:{'|'.join((one, *_LETTERS.get(one, ())))})" for one in ending)
+        for ending in sorted(_ENDINGS, key=len, reverse=True)
+        if len(ending) <= _SPELLED
+    ),
+)
 _OVER = r"(?![\w'’]|[-/]\w)"
 _END = rf"(?P<end>{'|'.join(_HEARD)})(?:\.(?=\.))?{_OVER}"
 _NAME = r"(?<![\w'’.])(?P<name>[\w/-]*\w)"
@@ -105,6 +149,14 @@ def dictated(text: str) -> str:
     return text
 
 
+def whole_name(text: str, start: int, end: int) -> tuple[int, int]:
+    """All of a name of which these places have only a part: "kit dot em" of "kit dot em dee"."""
+    for said in _SAID.finditer(text):
+        if said.start() < end < said.end() and said["name"].lower() not in _NO_NAMES:
+            return min(start, said.start()), said.end()
+    return start, end
+
+
 def settled(text: str) -> str:
     """As much of what was heard so far as is written the same whatever follows."""
     words = text.split()
@@ -123,9 +175,32 @@ def _named(found: re.Match[str]) -> str:
     name = found["name"]
     if name.lower() in _NO_NAMES:
         return found[0]
-    ending = _WRITTEN[re.sub(r"[.\s-]", "", found["end"].lower())]
+    ending = ending_of(re.sub(r"[.\s-]", "", found["end"])) or _spelled(found["end"])
     more = _DOT.sub(".", found["more"]) if "more" in found.re.groupindex else ""
     return f"{name}{more}.{ending}"
+
+
+def _spelled(names: str) -> str:
+    """ "Tee ex tee" is txt."""
+    return "".join(_CALLED.get(one, one) for one in re.split(r"[.\s-]+", names.lower()))
+
+
+_LETTER = rf"(?:[a-z]|{'|'.join(sorted(_CALLED, key=len, reverse=True))})"
+_SPELT = re.compile(
+    rf"(?P<word>\b[a-z]{{2,}}\b)[\s,–—-]+(?:(?:that['’]?s|that is|spelt|spelled|so|as in)[\s,:]+)*"
+    rf"(?P<letters>{_LETTER}(?:[\s.,-]+{_LETTER})+)(?![\w'’])",
+    re.I,
+)
+
+
+def unspelt(text: str) -> str:
+    """Without letters that only say the word before them again: "chk, c h k" is chk."""
+    return _SPELT.sub(lambda one: one["word"] if _spells(one) else one[0], text)
+
+
+def _spells(found: re.Match[str]) -> bool:
+    letters = re.split(r"[\s.,-]+", found["letters"].lower())
+    return "".join(_CALLED.get(one, one) for one in letters) == found["word"].lower()
 
 
 def _slashes(text: str) -> str:

@@ -255,6 +255,46 @@ def lasts(words: str) -> bool:
     return first["number"] is None or bool(numbers_in(first["number"]))
 
 
+_DURATION = (
+    r"(?i)[\s,]*(?:now |already )?(?:(?:for|over|these) )?(?:(?:about|around|nearly|almost|over|"
+    r"more than|at least|a good|well over|the (?:last|past)|some) )*(?:an?|half an?|\d+|"
+    r"a couple of|a few|"
+    r"(?!(?:next|this|that|last|every|each|other|on|by|the)\b)[a-z]+(?:-[a-z]+)?) "
+    r"(?:minutes?|hours?|days?|nights?|weeks?|weekends?|fortnights?|months?|years?)"
+    r"(?: (?:now|already|straight|running|at least))?\W*"
+)
+_SINCE = r"(?i)\bsince\W*$"
+_PERFECT = (
+    r"(?i)\b(?:have|has|had|haven['’]t|hasn['’]t|hadn['’]t|\w+['’](?:ve|s|d))\s+(?:(?:all|both|"
+    r"just|only|still|already|not|never|always|now|(?:i|you|he|she|it|we|they)) )*(?:been|had|"
+    r"sat|stood|lain|left|gone|got|done|put|held|hung|rung|sung|begun|come|run|won|paid|said|"
+    r"told|meant|made|lost|shut|heard|\w{2,}(?:ed|wn|en)|\w+(?:ept|elt|ent|ought|aught))\b"
+)
+_ASKS_SO_FAR = r"(?i)\b(?:what|which|how|who|show|list|anything|everything|tell)\b"
+_MOVES = r"(?i)\b(?:mov|push|shift|put back|delay|postpon|bump|kick|extend|bring|brought|slid)\w*"
+_COUNTS_ON = r"(?i)\s*['’]?\s*(?:time|from|before|after|later|earlier|ahead|hence|prior|ago)\b"
+_SINCE_SO = (
+    r"(?i)\s*(?:['’]s|is|are|was|will|has|does|isn['’]t|won['’]t|would|works?|suits?|i|we)\b"
+)
+
+
+def has_lasted(said: str, start: int, end: int) -> bool:
+    """Whether the words there say how long something has been so, which is no time for anything:
+    "they've been sat here a fortnight", "I've had it since Monday"."""
+    before = re.split(r"[.,;:!?–—]\s|\s-\s", said[:start])[-1]
+    words = said[start:end]
+    since = re.search(_SINCE, before) or re.match(r"(?i)\W*(?:ever )?since\b", words)
+    perfect = re.search(_PERFECT, f"{before} ")
+    if perfect is None or re.search(_ASKS_SO_FAR, before[: perfect.start()]):
+        return False
+    if since:
+        return not re.match(_SINCE_SO, said[end:])
+    if re.search(_MOVES, before[perfect.start() :]) or re.match(_COUNTS_ON, said[end:]):
+        return False
+    leads = re.search(r"(?i)\b(?:in|by|to|within|every|until|till|after|next)\s*$", before)
+    return leads is None and re.fullmatch(_DURATION, words) is not None
+
+
 def turned(words: str, said: str) -> str:
     """With the direction that the rest of what was said gives it."""
     bare = re.sub(_DIRECTED, "", words).strip(" ,.").removeprefix("by ")

@@ -80,6 +80,30 @@ def untimed(words: str, consumed: str | None) -> str:
     return text
 
 
+_EVENT = re.compile(r"(?i)^(?:an?|my|our|the|this|his|her|their|another)\s")
+_HAS_EVENT = re.compile(
+    r"(?i)\b(?:have|has|having|['’]ve|got|had|there(?:['’]s| is| are))(?: (?:an?|my|our|the))?\s*$"
+)
+_ON_DAY = re.compile(
+    r"(?i)^(?:on |this |next |tomorrow\b|today\b|tonight\b|the day after\b|\w+day(?: next week)?$)"
+)
+
+
+def day_of_event(words: str, said: str) -> str:
+    """The day in what is called so, where that is something which takes place: "an interview on
+    Thursday with the bank" is on Thursday. The Friday report and a Sunday roast have no day, and
+    "to book a table for Saturday" is not to be done then."""
+    at = said.casefold().find(words.casefold())
+    if at < 0 or not (_EVENT.match(words) or _HAS_EVENT.search(said[:at])):
+        return ""
+    days = [one for one in find(words) if "day" in one.says and not one.describes]
+    if len(days) != 1 or {"hour", "part", "repetition"} & days[0].says:
+        return ""
+    named, behind = days[0].words, words[days[0].end :]
+    ends = re.match(r"(?i)\s*(?:$|[,.;]|(?:with|at|in|by|for|about|and|to|over|from|on)\b)", behind)
+    return named if ends and _ON_DAY.match(named) else ""
+
+
 def says_something(title: str) -> bool:
     """More than "make that" or "it", or than a verb that something must follow: "text"."""
     said = re.findall(r"[^\W_]+", title.casefold())

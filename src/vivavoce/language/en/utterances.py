@@ -12,6 +12,7 @@ from typing import Literal
 from vivavoce.language.en.denying import undenied
 from vivavoce.language.en.ending import VERBS, ending
 from vivavoce.language.en.mentions import times_in
+from vivavoce.language.en.numbers import numbers_in
 
 _BEFORE = (
     r"(?:(?:so|and|ok|okay|well|um|uh|erm|hey|hi|hello|right|now|please|sorry|tell me|"
@@ -67,6 +68,34 @@ _OPINION = re.compile(
     r"have|live|be|work)\b|\byour favou?rite\b|\bare you (?:more of |rather )?(?:an?|team) "
     r"[^?]+ (?:or (?:an?|team) )"
 )
+_TWO_WORDS = r"[a-z][\w'’-]*(?: [\w'’-]+){0,2}"
+_ALTERNATIVES = re.compile(
+    r"(?i)(?:^|[.:,;!—–-]\s+|\b(?:then|so|right|okay|ok|well)\s+)"
+    rf"(?P<one>{_TWO_WORDS}) or (?P<other>{_TWO_WORDS})\?"
+)
+_NO_TASTE = re.compile(
+    r"(?i)\b(?:is|are|was|were|do|does|did|can|could|will|would|should|shall|have|has|had|may|"
+    r"might|what|which|who|whose|how|when|where|why|if|whether|in|on|at|to|for|by|from|with|it|"
+    r"them|yes|no|not|now|later|more|less|off|today|tomorrow|the|these|those|one|both|either|"
+    r"neither|\w+day)\b|\d"
+)
+_ONLY_REMARKS = re.compile(
+    r"(?i)(?:(?:and|but|please|just|so)\s+)*(?:(?:don['’]?t|do not|never|settle|pick|choose|"
+    r"tell me|say|be honest|answer|help (?:me|us)|come on|go on|make up)\b)[^.?!:]*"
+)
+
+
+def _of_taste(text: str) -> bool:
+    """ "Dark mode or light mode? Don't say it depends": one of two, and nothing is to be done."""
+    told = _ALTERNATIVES.search(text)
+    if told is None or any(_NO_TASTE.search(told[n]) or orders(told[n]) for n in ("one", "other")):
+        return False
+    around = f"{text[: told.start('one')]} . {text[told.end() :]}"
+    both = f"{told['one']}, {told['other']}"
+    around = _ONLY_REMARKS.sub(" ", around)
+    return not (orders(around) or numbers_in(both) or _AT_WORK.search(f"{both} {around}"))
+
+
 _OF_FILES = re.compile(r"(?i)\w\.\w|\bdot [a-z]|\b(?:files?|folder)\b")
 
 
@@ -109,7 +138,8 @@ def asks_the_world(text: str) -> bool:
 
 def asks_opinion(text: str) -> bool:
     """Somebody wants to know what one likes better: nothing is to be done."""
-    told = _OPINION.search(text) or (not _AT_WORK.search(text) and _EITHER.search(text))
+    either = not _AT_WORK.search(text) and _EITHER.search(text)
+    told = _OPINION.search(text) or either or _of_taste(text)
     return bool(told) and _OF_FILES.search(text) is None
 
 
@@ -187,10 +217,18 @@ def calls_it(text: str) -> bool:
     return _CALLS_IT.search(text) is not None
 
 
+_AS_LONG = (
+    r"\s+(?!no\b|no-|nobody|nothing|none|neither)(?:[\w'’]+\s+){1,4}?(?:"
+    r"(?:likes?|wants?|needs?|wish(?:es)?|pleases?|(?:ha[sd]|have) to)(?: to)?|"
+    r"(?:may |might |must |will |can |has to |have to )?takes?)"
+    r"(?=\s*(?:$|[.,;:!?)–—-])|\s+(?:for|and|or|but|over|so|then|please|until|till|before|in)\b|"
+    r"(?<=takes) to\b)"
+)
+"""How long something may take: "as long as it likes", "as long as the build needs"."""
 _CONDITION = re.compile(
     r"(?i)\b(?:(?P<only>(?:but |and )?(?:only|just) (?:if|when|once))|(?:and )?if|unless|"
     r"provided(?: that)?|"
-    r"providing|assuming|as long as|on condition that)\s+"
+    r"providing|assuming|(?:as|so) long as(?!" + _AS_LONG + r")|on condition that)\s+"
     r"(?!(?:you|i|i['’]\w+|you['’]\w+|we|possible|need|needed|necessary|not|so|any|anything|ever|only|"
     r"that['’]s (?:ok|okay|all right|alright|fine|easier|possible|not)|(?:it|that)['’]?s? (?:is "
     r")?(?:not |no )?"
@@ -276,6 +314,28 @@ _ONLY_WRONG = re.compile(
 def only_complains(said: str) -> bool:
     """ "That date's wrong, can you fix it": and nobody knows what it should be."""
     return _ONLY_WRONG.search(said) is not None
+
+
+_MANNERS = r"(?:(?:for me|for us|please|now|then|again|thanks|will you|would you|could you)\b\W*)*"
+_SOMEWHAT = (
+    r"(?:a (?:wee |little |tiny )?(?:bit|little|touch|notch|tad|fraction|smidge\w*)|slightly|some)"
+)
+_IT = r"(?:it|that|this|them|those|these)"
+_ONLY_MORE = re.compile(
+    r"(?i)\W*(?:(?:er|um|uh|oh|hey|hm+|right|so|okay|ok|well|sorry|and|just|please|kindly|maybe|"
+    r"(?:can|could|would|will) (?:you|we)|i['’]?d like you to|i want you to|you could)\b\W*)*(?:"
+    rf"(?:turn|crank|dial|tone|ramp|wind|scale) (?:{_IT} (?:up|down)|(?:up|down) {_IT})(?: "
+    rf"{_SOMEWHAT})?|(?:bring|knock|bump|notch|move) {_IT} (?:up|down) {_SOMEWHAT}|"
+    rf"(?:lower|raise|increase|decrease|reduce|shorten|lengthen|tweak|adjust) {_IT}"
+    rf"(?: {_SOMEWHAT})?|(?:make|set) {_IT} (?:(?:{_SOMEWHAT}|much|even) )?(?:bigger|"
+    r"smaller|larger|longer|shorter|higher|lower|faster|slower|louder|quieter|stronger|weaker|less))"
+    rf"\W*{_MANNERS}"
+)
+
+
+def changes_unnamed(said: str) -> bool:
+    """ "Can you turn that down a bit for me?": what it is, and nothing else, has to be asked."""
+    return _ONLY_MORE.fullmatch(said) is not None
 
 
 _DONE_WITH = re.compile(

@@ -463,6 +463,11 @@ def _folder_meant(text: str, known: Known) -> str:
     return name if inside == "." else f"{inside}/{name}"
 
 
+def _only_wrong(text: str, known: Known) -> tuple[dict[str, str], ...]:
+    """Something is to be otherwise, and what is not said."""
+    return ({},) if utterances.only_complains(text) or utterances.changes_unnamed(text) else ()
+
+
 def _room(text: str, known: Known) -> tuple[str, ...]:
     """What makes the folder first, where it is not there."""
     folder = _folder_meant(text, known)
@@ -704,7 +709,7 @@ WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "bounded": _bounded,
     "folder": _folder,
     "other_work": lambda text, known: ({},) if utterances.of_other_work(text) else (),
-    "only_wrong": lambda text, known: ({},) if utterances.only_complains(text) else (),
+    "only_wrong": _only_wrong,
     "asked_value": _asked_value,
     "of_a_file": _of_a_file,
     "name_spelt": _name_spelt,
