@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from vivavoce.language.en import elsewhere, mentions
+from vivavoce.language.en import elsewhere, mentions, pointing
 from vivavoce.language.en.filenames import compared, folder, folder_around, written
 from vivavoce.language.en.naming import misspelt_word, name_said, several
 from vivavoce.language.en.quantities import limit
@@ -300,3 +300,43 @@ def test_who_wants_more_or_less_of_it_has_not_named_it(said: str, unnamed: bool)
 )
 def test_a_question_of_taste_is_talk(said: str, talk: bool) -> None:
     assert asks_opinion(said) is talk
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [
+        "I must stay late at work when I have that haircut.",
+        "we're staying at Mum's when the dentist is",
+        "She has to stay in hospital on Monday",
+        "you'll have to stay for the rehearsal",
+        "I keep missing the dentist",
+    ],
+)
+def test_who_stays_somewhere_is_nothing_that_stays_on_the_list(clause: str) -> None:
+    assert not pointing.stays(clause)
+
+
+@pytest.mark.parametrize(
+    "clause",
+    ["the dentist stays", "Friday's must stay", "keep the dentist", "I want to keep the dentist"],
+)
+def test_what_stays_on_the_list_is_heard(clause: str) -> None:
+    assert pointing.stays(clause)
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "turned"),
+    [
+        ("another day", "I can't make it after all. It needs to be another day.", "another day"),
+        ("some other day", "put it off, some other day is fine", "some other day"),
+        (
+            "a different week",
+            "not then, move it on to a different week",
+            "a different week",
+        ),
+        ("another day", "push it back by another day", "another day later"),
+        ("an hour", "push it back an hour", "an hour later"),
+    ],
+)
+def test_any_other_day_is_not_the_day_after(words: str, said: str, turned: str) -> None:
+    assert mentions.turned(words, said) == turned

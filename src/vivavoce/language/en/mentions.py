@@ -69,7 +69,7 @@ _EARLIER = (
 )
 _LATER = (
     r"(?i)\b(?:later|longer|back|off|out|along|down the road|push\w*|shove\w*|shunt\w*|kick\w*|"
-    r"bump\w*|slide|knock\w*|delay\w*|postpon\w*|after|move\b[^.!?]{0,60}\bon)\b"
+    r"bump\w*|slide|knock\w*|delay\w*|postpon\w*|after(?! all\b)|move\b[^.!?]{0,60}\bon)\b"
 )
 _ANCHORED = (
     r"(?i)\b(?:before|after|prior to|ahead of|from)\s+"
@@ -295,8 +295,17 @@ def has_lasted(said: str, start: int, end: int) -> bool:
     return leads is None and re.fullmatch(_DURATION, words) is not None
 
 
+_WHICHEVER = (
+    r"(?i)\W*(?:(?:to|on|for) )?(?:another|(?:some|any) other|a different) (?:day|week)\W*$"
+)
+_PUSHED = r"(?i)\b(?:later|earlier|sooner|back|forward|by|push\w*|shove\w*|bump\w*|delay\w*)\b"
+
+
 def turned(words: str, said: str) -> str:
-    """With the direction that the rest of what was said gives it."""
+    """With the direction that the rest of what was said gives it. "Another day" is any but that
+    one, unless something is pushed back by it."""
+    if re.match(_WHICHEVER, words) and not re.search(_PUSHED, said):
+        return words
     bare = re.sub(_DIRECTED, "", words).strip(" ,.").removeprefix("by ")
     way = "earlier" if re.search(_EARLIER, said) else "later" if re.search(_LATER, said) else ""
     return re.sub(_FAR, rf"\g<0> {way}", bare, count=1) if way else words

@@ -37,6 +37,14 @@ _KEPT = re.compile(
     r"except|but not|apart from|other than|barring|bar (?=(?:the|my|our|that)\b)|"
     r"save (?:for )?(?=(?:the|my|our|that)\b))\b"
 )
+_SOMEBODY = re.compile(
+    r"(?i)\b(?:(?:i|we|he|she|you)(?:['’](?:ll|ve|d|m|re|s))?|(?:have|has|had|got|need|needs|want|"
+    r"wants|going|asked) to)"
+    r"(?: (?:must|have|has|had|need|needs|got|gotta|am|is|are|will|can|can['’]t|could|might|should|"
+    r"shall|want|wants|to|going|gonna|really|always|still|all))*"
+    r" (?:stay(?:s|ed|ing)?|remain(?:s|ed|ing)?|keep(?:s|ing)? (?=\w+ing\b))\b"
+)
+"""Who stays late at work is not what stays on the list."""
 _ALL_BUT = re.compile(
     r"(?i)\b(all|everything|anything|the lot|every \w+|all of \w+),? but\b(?! not)"
 )
@@ -74,12 +82,12 @@ def leaves_out(words: str) -> bool:
 
 def keeps(clause: str, before: str = "") -> bool:
     """Whether it says what is to stay as it is."""
-    return _KEPT.search(excepting(f"{before[-_BEFORE:].rstrip()} {clause}")) is not None
+    return stays(excepting(f"{before[-_BEFORE:].rstrip()} {clause}"))
 
 
 def stays(clause: str) -> bool:
     """The same, of a clause by itself."""
-    return _KEPT.search(clause) is not None
+    return _KEPT.search(_SOMEBODY.sub(" ", clause)) is not None
 
 
 _UNTOUCHED = re.compile(
