@@ -889,6 +889,30 @@ async def test_so_do_a_stream_of_events_and_a_socket_at_the_engine(
             assert not others.is_closed
 
 
+async def test_a_socket_that_an_ephemeral_key_opened_stays_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The key is the engine's: it is not looked for among those of the server."""
+    monkeypatch.setattr("vivavoce.engine.api.realtime._LOOK", 0.0)
+    monkeypatch.setattr("vivavoce.engine.api.realtime._LOOKS", 0.05)
+    async with embedded(tmp_path, script=SCRIPT, auth="token", auth_token=KEY) as st:
+        good = {"authorization": f"Bearer {KEY}"}
+        minted_ = await st.http.post("/v1/realtime/client_secrets", headers=good, json={})
+        key = minted_.json()["value"]
+        address = st.url.replace("http", "ws", 1) + "/v1/realtime?model=vivavoce"
+        ways: list[dict[str, Any]] = [
+            {"subprotocols": ["realtime", f"openai-insecure-api-key.{key}"]},
+            {"additional_headers": {"authorization": f"Bearer {key}"}},
+        ]
+        for way in ways:
+            async with connect(address, **way) as socket:
+                await socket.recv()
+                for _ in range(5):
+                    await asyncio.sleep(0.1)
+                    await socket.send(json.dumps({"type": "input_audio_buffer.clear"}))
+                    assert json.loads(await socket.recv())["type"] == "input_audio_buffer.cleared"
+
+
 async def test_nothing_is_sent_to_a_stream_whose_key_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

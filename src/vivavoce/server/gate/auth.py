@@ -164,7 +164,8 @@ class Authenticator:
         query = parse_qs(scope["query_string"].decode("latin-1"))
         if self.mode == "off" or "token" in query:
             return None
-        return partial(self.identify, scope)
+        # As it came: where an application is mounted, the scope's path becomes another on its way.
+        return partial(self.identify, {**scope})
 
     def address(self, scope: Scope) -> str:
         """Of whoever asks, for the audit: past the proxies that we know."""
